@@ -91,7 +91,7 @@ bars = after.bar(
     width=0.6,
 )
 after.bar_label(bars, fmt="{:.0%}")
-after.set(ylabel="share rightly placed", ylim=(0, 1.1))
+after.set(ylabel="share placed correctly", ylim=(0, 1.1))
 for ax in (left, after):
     ax.spines[["top", "right"]].set_visible(False)
 plt.show()

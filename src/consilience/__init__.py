@@ -42,12 +42,12 @@ if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the regis
     from .io import save as save
     from .metrics import align as align
     from .multitask import SPMTC as SPMTC
-else:  # hidden from them: where there is a __getattr__, no name is a mistake
+else:  # hidden from them: with a __getattr__, they would accept any name
     __getattr__, __dir__ = _register.lazily(globals(), _NAMES, _register.ROOMS)
 
 __version__ = "0.1.0"
 
-#: Without the rooms whose names are those of other packages, which ``from consilience import *`` would hide.
+#: Rooms named like other packages are left out: ``from consilience import *`` would hide those packages.
 __all__ = [
     *sorted(entry.name for entry in _NAMES),
     *(room for room in _register.ROOMS if room not in _register.NAMESAKES),

@@ -1,8 +1,8 @@
-"""What the library offers, as plain data: exports, ``methods()`` and ``consilience methods`` are made from
-these lists.
+"""Everything public, as plain data.
 
-A class enters the library by one line here. Nothing is imported before it is asked for, so that ``import
-consilience`` is quick. Generators are functions and have a register of their own, in ``generate``.
+Exports, ``methods()`` and ``consilience methods`` are made from these lists. One line here adds a class to
+the library. Nothing is imported before it is used, so that ``import consilience`` is quick. Generators are
+functions and have a register of their own, in ``generate``.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ class Entry(NamedTuple):
     module: str
 
     def load(self) -> Any:
-        """What the name stands for."""
+        """Import the object that the name stands for."""
         return getattr(importlib.import_module(f".{self.module}", __package__), self.name)
 
 
-#: An ensemble in, one clustering out. Here and below in the order in which users see them.
+#: An ensemble in, one clustering out. Here and below, in the order in which users see them.
 CONSENSUS = (
     Entry("EvidenceAccumulation", "consensus._coassociation.evidence"),
     Entry("CoassociationKMeans", "consensus._coassociation.kmeans"),
@@ -64,7 +64,7 @@ FEATURES = (
     Entry("MDEC", "_pipeline.mdec"),
 )
 
-#: Features of several related tasks in, one clustering of each out.
+#: Features of several related tasks in, one clustering for each task out.
 MULTITASK = (
     Entry("SPMTC", "multitask._spmtc"),
     Entry("LSSMTC", "multitask._lssmtc"),
@@ -80,14 +80,14 @@ def estimator(name: str) -> Any:
     return next(entry.load() for entry in ESTIMATORS if entry.name == name)
 
 
-#: Those that stand at the top of the package; the others only in their room.
+#: Estimators at the top of the package; the others are found only in their rooms.
 FRONT = tuple(
     entry
     for entry in ESTIMATORS
     if entry.name in ("ConsensusClustering", "MDEC", "NRSEC", "RSEC", "SCCABG", "SPCE", "SPMTC")
 )
 
-#: What time and memory of each grow with, and its page in docs/methods, as its table of methods says.
+#: What the time and memory of each method grow with, and its page in docs/methods.
 WORKS_ON = {
     "EvidenceAccumulation": "pairs",
     "CoassociationKMeans": "base clusters",
@@ -165,7 +165,7 @@ PAGES = {
     "ASI": "spmtc",
 }
 
-#: What else stands at the top of the package.
+#: Other names at the top of the package.
 CONTAINERS = (
     Entry("Ensemble", "_data.ensemble"),
     Entry("SoftEnsemble", "_data.soft"),
@@ -180,7 +180,7 @@ FUNCTIONS = (
     Entry("save", "io"),
 )
 ROOMS = ("anndata", "consensus", "dask", "errors", "generate", "io", "metrics", "multitask", "plot")
-#: Rooms that are called as another package is, or as a module of Python.
+#: Rooms whose names are also those of other packages or of modules of Python.
 NAMESAKES = ("anndata", "dask", "io")
 
 

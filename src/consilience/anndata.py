@@ -1,7 +1,7 @@
-"""AnnData in and out: features from ``X``, a layer or an embedding, base clusterings from columns of ``obs``,
-answers back under a key.
+"""AnnData in and out.
 
-Works on objects of the package ``anndata`` as they are; nothing of it is imported.
+Features come from ``X``, a layer or an embedding, and base clusterings from columns of ``obs``. Results are
+written back under a key. The functions work on objects of the package ``anndata`` without importing it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["cluster", "consensus", "ensemble_of", "features_of", "write"]
 
 
 def features_of(adata: Any, *, use_rep: str | None = None, layer: str | None = None) -> Features:
-    """The features of the cells, checked and named: an embedding of ``obsm``, a layer, or by default ``X``.
+    """Return the features of the cells: an embedding of ``obsm``, a layer, or by default ``X``.
 
     Parameters
     ----------
@@ -36,9 +36,7 @@ def features_of(adata: Any, *, use_rep: str | None = None, layer: str | None = N
     """
     _check(adata)
     if use_rep is not None and layer is not None:
-        raise InputError(
-            f"use_rep={use_rep!r} and layer={layer!r} are both given: features come from one place."
-        )
+        raise InputError(f"use_rep={use_rep!r} and layer={layer!r} are both given: give only one of them.")
     names = None
     if layer is not None:
         X, names = _item(adata.layers, layer, "layer"), list(map(str, adata.var_names))
@@ -57,7 +55,7 @@ def features_of(adata: Any, *, use_rep: str | None = None, layer: str | None = N
 
 
 def ensemble_of(adata: Any, columns: Sequence[str]) -> Ensemble:
-    """The base clusterings in columns of ``obs``, NaN where a cell was not clustered."""
+    """Return the base clusterings in columns of ``obs``; NaN where a cell was not clustered."""
     _check(adata)
     if isinstance(columns, str):
         columns = [columns]
@@ -90,7 +88,7 @@ def cluster(
     adata : AnnData
         Changed in place, see :func:`write`.
     n_clusters : int or "auto", default "auto"
-        Number of clusters; "auto" leaves it to a study, see :class:`~consilience.ConsensusClustering`.
+        Number of clusters; "auto" chooses it by a study, see :class:`~consilience.ConsensusClustering`.
     use_rep, layer : str, optional
         Where the features are: see :func:`features_of`.
     key_added : str, default "consilience"
@@ -124,25 +122,25 @@ def consensus(
     must_link: Any = None,
     **params: Any,
 ) -> BaseConsensus:
-    """Combine clusterings that are columns of ``obs``, and write the answer to ``adata`` under a key.
+    """Combine clusterings in columns of ``obs``, and write the result to ``adata`` under a key.
 
     Parameters
     ----------
     adata : AnnData
         Changed in place, see :func:`write`.
     columns : list of str
-        Columns of ``obs``: clusterings of several resolutions, methods or annotators. NaN is a cell that one
-        did not see.
+        Columns of ``obs``: clusterings of several resolutions, methods or annotators. NaN marks a cell that a
+        clustering did not see.
     n_clusters : int
         Number of clusters.
     method : str or consensus estimator, default "lwea"
-        A name as in ``consilience methods``, or an estimator, which is fitted as it is.
+        A name listed by ``consilience methods``, or an estimator, which is fitted with its own parameters.
     key_added : str, default "consilience"
         Key of what is written.
     must_link : optional
         As in ``fit`` of every consensus method.
     params : optional
-        Further parameters of the method given by name, such as ``min_cluster_size``.
+        Further parameters of a method given by name, such as ``min_cluster_size``.
     """
     ensemble = ensemble_of(adata, columns)
     if isinstance(method, BaseConsensus):
@@ -162,11 +160,11 @@ def consensus(
 def write(
     adata: Any, model: Any, *, key_added: str = "consilience", source: Mapping[str, Any] | None = None
 ) -> None:
-    """Write what a fitted model says of the cells: all under one key, and in forms that ``write_h5ad`` takes.
+    """Write the results of a fitted model to ``adata`` under one key.
 
-    ``obs[key]`` categories "0", "1", ... from the largest cluster down, ``obs[key + "_confidence"]``,
-    ``obsm[key + "_membership"]`` (cells by clusters, rows add up to 1), and ``uns[key]`` with method,
-    parameters and where the input came from.
+    These are the categories ``obs[key]`` ("0", "1", ... from the largest cluster down), ``obs[key +
+    "_confidence"]``, ``obsm[key + "_membership"]`` (cells by clusters, rows add up to 1), and ``uns[key]``
+    with the method, its parameters and where the input came from. ``write_h5ad`` can store all of them.
     """
     _check(adata)
     pandas = need("pandas", "anndata", "consilience.anndata")
@@ -197,8 +195,7 @@ def _check(adata: Any) -> None:
     if missing:
         raise InputError(
             f"adata is a {type(adata).__name__}, not an AnnData object: it has no {listed(missing)}. "
-            f"Features go to "
-            "ConsensusClustering, labels to a consensus method."
+            "Features go to ConsensusClustering, labels to a consensus method."
         )
 
 
@@ -213,7 +210,7 @@ def _held(names: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as a file of AnnData can hold it."""
+    """A parameter in a form that a file of AnnData can hold."""
     if isinstance(value, (bool, int, float, str)):
         return value
     return str(value)

@@ -1,4 +1,4 @@
-"""The exception and warning types of the library: few, and each says whose value is at fault."""
+"""The exception and warning types of the library."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class ConsilienceError(Exception):
 
 
 class InputError(ConsilienceError, ValueError):
-    """Data or a parameter the user passed cannot be used; the message names the value and the remedy."""
+    """Data or a parameter cannot be used; the message names the value and the remedy."""
 
 
 class InputTypeError(InputError, TypeError):
-    """A value of a kind that cannot be meant, such as a dictionary where a number belongs."""
+    """A value has the wrong type, such as a dictionary where a number belongs."""
 
 
 class FileError(InputError, OSError):
@@ -36,11 +36,11 @@ class FileError(InputError, OSError):
 
 
 class NotEnoughMemoryError(ConsilienceError, MemoryError):
-    """A request was refused before allocating, because it will not fit."""
+    """A request was refused before memory was allocated, because it would not fit."""
 
 
 class NumericalError(ConsilienceError, ArithmeticError):
-    """A computation has no finite answer; the message says what the numbers were."""
+    """A computation has no finite result; the message shows the numbers."""
 
 
 class MissingDependencyError(ConsilienceError, ImportError):
@@ -48,7 +48,7 @@ class MissingDependencyError(ConsilienceError, ImportError):
 
 
 class ConsilienceWarning(UserWarning):
-    """Base of our warnings: the result stands, but something about it should be known."""
+    """Base of all warnings: the result is valid, but the user should know something about it."""
 
 
 class OrientationWarning(ConsilienceWarning):
@@ -56,28 +56,28 @@ class OrientationWarning(ConsilienceWarning):
 
 
 class GuessWarning(ConsilienceWarning):
-    """Something could mean two things; the message says what it was taken for, and how to say otherwise."""
+    """Input could mean two things; the message says how it was read, and how to choose the other reading."""
 
 
 class MergedLabelsWarning(ConsilienceWarning):
-    """A result with other clusters than asked for, such as small ones that were merged into others."""
+    """The clusters are not those asked for, for instance because small ones were merged into others."""
 
 
 class LowAgreementWarning(ConsilienceWarning):
-    """A consensus that the base clusterings it was made of contradict."""
+    """The base clusterings contradict the consensus that was made from them."""
 
 
 class InstabilityWarning(ConsilienceWarning):
-    """A clustering that would be quite another one with another seed."""
+    """Another seed would give a very different clustering."""
 
 
 def warn(message: str, category: type[Warning] = ConsilienceWarning, *, stacklevel: int = 3) -> None:
-    """The one door for warnings."""
+    """Issue a warning; all warnings of the library are issued here."""
     warnings.warn(message, category, stacklevel=stacklevel)
 
 
 def need(module: str, extra: str, purpose: str):
-    """Import an optional dependency, or say which extra brings it."""
+    """Import an optional dependency, or raise an error that names the extra to install."""
     import importlib
 
     try:

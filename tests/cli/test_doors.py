@@ -192,7 +192,7 @@ def test_two_outputs_of_one_name(folder, run, second):
         result = run("cluster", "features.csv", "-k", "3", "--save-ensemble", "l.csv", "-o", second)
         assert result.exit_code == 2
         assert (
-            "l.csv is given twice as an output, and one would overwrite the other; name two files"
+            "l.csv is given twice as an output, and one would overwrite the other; give two different names"
             in result.stderr
         )
         (folder / "l.csv").write_text("kept")
@@ -203,7 +203,7 @@ def test_two_outputs_of_one_name(folder, run, second):
 def test_a_page_needs_a_name_of_a_page(folder, run):
     result = run("cluster", "features.csv", "-k", "3", "--save-report", "r.txt", "-o", "out.csv")
     assert result.exit_code == 2
-    assert "--save-report r.txt would hold a page in HTML: let its name end in .html" in result.stderr
+    assert "--save-report r.txt would hold an HTML page: choose a name that ends in .html" in result.stderr
     assert not (folder / "r.txt").exists()
     assert (
         run("cluster", "features.csv", "-k", "3", "--save-report", "r.HTML", "-o", "out.csv").exit_code == 0
@@ -224,7 +224,7 @@ def test_a_full_disk_behind_standard_output_is_not_our_fault(folder, command):
         )  # fmt: skip
     assert result.returncode == 2, result.stderr
     assert "No space left on device" in result.stderr
-    assert "our fault" not in result.stderr
+    assert "a bug in consilience" not in result.stderr
     assert "Traceback" not in result.stderr
 
 

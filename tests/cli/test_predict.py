@@ -53,7 +53,7 @@ def test_what_is_refused(folder, run):
     assert done.exit_code == 2
     assert "Column 2 of X is 'd', but ConsensusClustering was fitted with 'c' there" in done.stderr
     for args, words in (
-        (("predict", "features.csv", "features.csv"), "is no model of consilience"),
+        (("predict", "features.csv", "features.csv"), "is not a model of consilience"),
         (("predict", "model.consilience", "features.csv", "-o", "features.csv"), "is the input file itself"),
         (
             ("cluster", "features.csv", "-k", "3", "--save-model", "-"),

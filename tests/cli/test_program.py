@@ -57,8 +57,8 @@ CLI = ("-m", "consilience")
         (["generate", "features.csv", "-g", "spectral"], "The generator spectral needs a number of clusters: give -k."),
         (["generate", "features.csv", "-g", "random-k", "-k", "3", "--generator-param", "n_clusters=4"], "'n_clusters' is set by the option -k"),
         (["generate", "features.csv", "--json"], "--json prints on standard output, so the result needs a file: give -o FILE."),
-        (["score", "-", "--labels-true", "-"], "Standard input can be read once only"),
-        (["score", "truth.csv", "--labels-true", "ensemble.csv"], "ensemble.csv has 3 columns ('one', 'two', 'three'); say which"),
+        (["score", "-", "--labels-true", "-"], "Standard input can be read only once"),
+        (["score", "truth.csv", "--labels-true", "ensemble.csv"], "ensemble.csv has 3 columns ('one', 'two', 'three'); name the one"),
     ],
 )  # fmt: skip
 def test_bad_input_is_exit_2_and_one_line(folder, run, args, message):
@@ -93,7 +93,7 @@ def test_our_fault_is_exit_1(folder, run, monkeypatch):
     result = run("consensus", "ensemble.csv", "-k", "3")
     assert result.exit_code == 1
     assert result.stderr == (
-        "consilience: internal error: ZeroDivisionError: two lines. This is our fault, not yours. Please "
+        "consilience: internal error: ZeroDivisionError: two lines. This is a bug in consilience. Please "
         "report it in the project's issue tracker with the "
         f"output of: consilience --debug consensus ensemble.csv -k 3 (version {cs.__version__})\n"
     )
@@ -249,7 +249,7 @@ def test_a_full_disk_behind_standard_output(folder, command):
             ["cluster", "-", "-k", "2", "-q"],
             "<&-",
             2,
-            "error: Standard input is closed; give a file in place of '-'.",
+            "error: Standard input is closed; give a file instead of '-'.",
         ),
         (
             ["consensus", "ensemble.csv", "-k", "3", "-q"],

@@ -47,7 +47,7 @@ def test_files_are_read_by_runs_of_row_groups(folder):
     assert write_blocks(str(path / "out"), source.X[:, 0].astype(int), names=source.names) == 6
     with pytest.raises(FileError, match="files in it"):
         write_blocks(str(path / "out"), source.X[:, 0].astype(int))
-    with pytest.raises(InputError, match="no numbers: 'name'"):
+    with pytest.raises(InputError, match="not numbers: 'name'"):
         open_features(str(path / "big.parquet"), index=False)
     with pytest.raises(FileError, match="does not exist"):
         open_features(str(path / "none.parquet"))
@@ -135,7 +135,7 @@ def test_names_of_rows_are_no_clustering(tmp_path):
     source = open_labels(str(tmp_path / "e.parquet"))
     assert source.columns == ["a", "b"]
     assert source.X.compute().tolist() == [list(row) for row in zip(columns["a"], columns["b"])]
-    assert "by what it is called" in source.notes[0]
+    assert "because of its name" in source.notes[0]
     assert open_labels(str(tmp_path / "e.parquet"), index=False).columns == ["name", "a", "b"]
 
 

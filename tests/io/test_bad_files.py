@@ -60,7 +60,7 @@ def test_blank(tmp_path, read, content):
         (
             FEATURES,
             "1,2,x\n3,4,5\n",
-            r"line 1, column 3: 'x' is not a number\. If line 1 is a header, say so \(header=True",
+            r"line 1, column 3: 'x' is not a number\. If line 1 is a header, give header=True \(--header",
         ),
         (FEATURES, "a,b\n1,1_0\n2,3\n", r"line 2, column 2 \('b'\): '1_0' is not a number"),
         (

@@ -101,7 +101,7 @@ def test_models_are_not_read_from_devices_or_pipes(tmp_path):
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     descriptor = os.open(pipe, os.O_RDWR)  # so that opening it again does not wait
-    with pytest.raises(FileError, match="pipe is no regular file; save"):
+    with pytest.raises(FileError, match="pipe is not a regular file; save"):
         cs.load(pipe)
     os.close(descriptor)
 

@@ -52,7 +52,7 @@ def soon():
     ("shape", "descr", "message"),
     [
         ((0, 10**12), "<i8", r"(no objects|has no rows)"),
-        ((10**9, 2), "|S0", r"has the type '\|S0': texts of no width"),
+        ((10**9, 2), "|S0", r"has the type '\|S0': its texts have no width"),
         ((0, 2**62, 2**62), "<i8", r"cannot be|none is called|holds 'array'"),
         ((True, 3), "<i8", r"impossible shape \(True, 3\)"),
     ],
@@ -320,6 +320,6 @@ def test_texts_with_numbers_that_are_no_characters(tmp_path):
     texts.view(np.uint32)[1, 1] = 0x110000
     np.save(path, texts)
     with pytest.raises(
-        FileError, match=r"labels.npy is damaged: its texts hold numbers that are no characters"
+        FileError, match=r"labels.npy is damaged: its texts hold numbers that are not characters"
     ):
         cs.io.read_labels(path)

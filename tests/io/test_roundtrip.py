@@ -450,7 +450,8 @@ def test_small_integers_become_float32(tmp_path):
 
 def test_writer_refuses(tmp_path):
     with pytest.raises(
-        cs.errors.InputError, match=r"Columns of a table must be of one length; these have \[1, 2\]"
+        cs.errors.InputError,
+        match=r"Columns of a table must have the same length; these have the lengths \[1, 2\]",
     ):
         cs.io.write_table({"a": [1], "b": [1, 2]}, tmp_path / "t.csv")
     with pytest.raises(cs.errors.InputError, match="sample_names has 1 names for 2 rows"):

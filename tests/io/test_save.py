@@ -202,7 +202,7 @@ def test_what_cannot_be_saved(path):
         pipeline(KMeans(4), m=2).save(path)
     with pytest.raises(InputError, match=r"parameter generator is <function"):
         cs.ConsensusClustering(2, generator=lambda X: [np.arange(160) % 2]).fit(BLOBS).save(path)
-    with pytest.raises(InputError, match="KMeans is no estimator of consilience"):
+    with pytest.raises(InputError, match="KMeans is not an estimator of consilience"):
         cs.io.save(KMeans(2).fit(BLOBS), path)
     ensemble = cs.Ensemble(LABELS[:2], sample_names=[pd.Timestamp("2020-01-01 00:00:00.000000001"), 2])
     model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit(ensemble)
@@ -245,11 +245,13 @@ def test_foreign_files_are_refused(path, content):
 def test_archives_of_others_are_refused(path):
     with open(path, "wb") as handle:
         np.savez(handle, labels=LABELS)
-    with pytest.raises(FileError, match=r"an archive, but no model of consilience: it holds no model.json"):
+    with pytest.raises(
+        FileError, match=r"an archive, but not a model of consilience: it holds no model.json"
+    ):
         cs.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("model.json", "[1]")
-    with pytest.raises(FileError, match=r"model.json does not say so"):
+    with pytest.raises(FileError, match=r"model.json does not say that it is one"):
         cs.load(path)
     with pytest.raises(FileError, match="no such file"):
         cs.load(path.with_name("other"))

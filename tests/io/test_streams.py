@@ -134,7 +134,7 @@ def test_what_cannot_be_transposed(tmp_path):
     cs.io.write_ensemble(cs.Ensemble.from_clusterings([["a", "b", "b"]]), tmp_path / "e.npz")
     with pytest.raises(FileError, match="written with its clusterings in columns; read it without transpose"):
         cs.io.read_labels(tmp_path / "e.npz", transpose=True)
-    with pytest.raises(InputError, match="the column 't' cannot be read apart from a transposed table"):
+    with pytest.raises(InputError, match="the column 't' cannot be read from a transposed table"):
         cs.io.read_features(io.BytesIO(b"t,x\n1,2\n3,4\n"), column="t", transpose=True)
 
 

@@ -286,7 +286,7 @@ def test_reliability_says_what_it_expects(model):
         display.from_estimator(model, [0, 1, 2])
     with pytest.raises(InputError, match=r"confidence holds 1\.5: expected values between 0 and 1"):
         display.from_labels([0, 1], [0.5, 1.5], [0, 1])
-    with pytest.raises(InputError, match="labels_true names the class of no object"):
+    with pytest.raises(InputError, match="labels_true gives no object a class"):
         display.from_labels([0, 1], [0.5, 0.5], [-1, -1])
     for edges in ([0, 0.5], [0, 0.5, 0.5, 1], [1], [[0, 1]]):
         with pytest.raises(InputError, match="expected numbers that rise from 0 to 1"):
@@ -361,7 +361,7 @@ def test_features_give_principal_components(model, seed):
     assert "principal component 1" in display.axis_names()[0]
     one = cs.plot.EmbeddingDisplay.from_estimator(model, X[:, :1])
     assert one.points.shape == (60, 2)
-    with pytest.raises(InputError, match="X has 59 rows for the 60 objects"):
+    with pytest.raises(InputError, match="X has 59 rows, but the model has 60 objects"):
         cs.plot.EmbeddingDisplay.from_estimator(model, X[:-1])
 
 

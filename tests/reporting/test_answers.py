@@ -88,7 +88,7 @@ def test_the_page_says_what_distinguishes_the_clusters():
 
 
 def test_features_of_other_objects_are_refused():
-    with pytest.raises(InputError, match="X has 5 rows for the 4 objects"):
+    with pytest.raises(InputError, match="X has 5 rows, but the model has 4 objects"):
         FeaturesDisplay.from_fitted(fitted_of([0, 0, 1, 1]), np.zeros((5, 2)))
 
 
@@ -251,7 +251,7 @@ def test_report_refuses_early(files, capsys):
     assert run("report", "base.csv", "labels.csv", "-o", "labels.csv") == 2
     assert "-o labels.csv would overwrite" in capsys.readouterr().err
     assert run("report", "-", "-") == 2
-    assert "Standard input can be read once only" in capsys.readouterr().err
+    assert "Standard input can be read only once" in capsys.readouterr().err
     Path("gap.csv").write_text(
         "name,label\n" + "".join(f"row {i},{'' if i == 3 else i % 3}\n" for i in range(60))
     )

@@ -143,7 +143,7 @@ def test_pointing_shows_words_beside_the_pointer(page):
     assert page.text("#heat-out").startswith("known classes: ")
     assert "of cluster" in page.text("#tip")
     at("#items", 0.5, 0.5)
-    assert "with the members of cluster" in page.text("#tip")
+    assert "with the objects of cluster" in page.text("#tip")
     at("#similarity", 0.5, 0.9)
     assert "NMI 0." in page.text("#tip")
     page.point("#answer")

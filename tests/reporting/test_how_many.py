@@ -35,7 +35,7 @@ def test_a_study_is_reported_with_its_consensus(study):
     assert "How many clusters" in page.headings
     assert "The answer" in page.headings
     assert study.summary() in " ".join(page.visible.split())
-    for heading in ("Stability above that of references", "Spectrum", "Ambiguity of pairs"):
+    for heading in ("Stability above that of the references", "Spectrum", "Ambiguity of pairs"):
         assert heading in page.headings
     for test in study.tests:
         assert f"{test.p:.3f}" in page.visible
@@ -55,13 +55,13 @@ def test_one_cluster_is_a_page_of_its_own(nothing):
     page = Page(cs.report(nothing, source=HOSTILE, command=f"consilience {HOSTILE}").html)
     assert page.headings[1:] == [
         "How many clusters",
-        "Stability above that of references",
+        "Stability above that of the references",
         "Spectrum",
         "Ambiguity of pairs",
         "Clusters as their number rises",
         "What was done",
     ]
-    assert "Nothing tells these data from one cloud" in page.visible
+    assert "Nothing distinguishes these data from a single cloud" in page.visible
     assert "script" not in page.tags
     assert page.external == []
 

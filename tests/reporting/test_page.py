@@ -106,7 +106,7 @@ def test_history_and_pacing_have_a_section():
     assert "How the method got there" in page.headings
     assert "Self-pacing: easy evidence first" in page.visible
     shares = [100 * entry["mean_W"] for entry in model.history_]
-    assert f"{min(shares):.3g}% at the least, {shares[-1]:.3g}% at the end" in page.visible
+    assert f"{min(shares):.3g}% at least, {shares[-1]:.3g}% at the end" in page.visible
     assert "What the method minimizes" in page.visible
     assert "Pieces of the learned graph" in page.visible
 
@@ -118,7 +118,7 @@ def test_the_page_trusts_noise_least(method):
     html = cs.report(method.fit(labels)).html
     row = r'<th scope="row" class="text">(clustering \d)</th>.*<b>([\d.e-]+)</b></span></td></tr>'
     trust = {name: float(share) for name, share in re.findall(row, html)}
-    assert "Trust is what the method learned" in html
+    assert "Trust is the weight that the method learned" in html
     assert min(trust, key=trust.get) == "clustering 2"
     assert sum(trust.values()) == pytest.approx(1, abs=0.01)
 

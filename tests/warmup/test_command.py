@@ -28,7 +28,7 @@ def test_it_says_what_is_ready_and_how_much_was_compiled(run):
 def test_what_is_unknown_is_refused_by_name(run):
     result = run("warm-up", "magic")
     assert result.exit_code == 2
-    assert "There is nothing called 'magic' to warm up; choose from ConsensusClustering" in result.stderr
+    assert "Nothing to compile is called 'magic'; choose from ConsensusClustering" in result.stderr
 
 
 def test_processes_share_the_work():

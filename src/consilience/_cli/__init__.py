@@ -1,5 +1,6 @@
-"""The command ``consilience``: a thin layer over the library, quick to start because it imports only what it
-runs.
+"""The command ``consilience``: a thin layer over the library.
+
+It starts quickly because it imports only what it runs.
 """
 
 from ._program import cli, main

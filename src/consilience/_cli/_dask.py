@@ -16,7 +16,7 @@ from ._session import Session
 
 
 def dask_option(reads: str, *, more: str = "") -> Any:
-    """``--dask``, of a command that reads ``reads``."""
+    """The option ``--dask`` of a command that reads ``reads``."""
     return click.option(
         "--dask",
         "scheduler",
@@ -24,9 +24,9 @@ def dask_option(reads: str, *, more: str = "") -> Any:
         flag_value="threads",
         default=None,
         metavar="[ADDRESS]",
-        help=f"Read Parquet (a file or a folder) or zarr block by block, larger than memory{more}: on "
-        f"threads here, "
-        f"or on the Dask scheduler at ADDRESS. Give {reads} before it.",
+        help=f"Read data larger than memory in blocks, from Parquet (a file or a folder) or zarr{more}. "
+        f"Local "
+        f"threads do the work, or the Dask scheduler at ADDRESS. Put {reads} before this option.",
     )
 
 
@@ -34,7 +34,7 @@ WRITES = ", and write labels to a folder"
 
 
 def check_lazy(output: str, refused: dict[str, Any]) -> None:
-    """Refuse now what --dask has no way to do later."""
+    """Refuse before the work what --dask cannot do afterwards."""
     need("dask.array", "dask", "--dask")
     refuse_beside(refused)
     if output == "-":
@@ -47,11 +47,12 @@ def check_lazy(output: str, refused: dict[str, Any]) -> None:
 
 
 def refuse_beside(refused: dict[str, Any]) -> None:
-    """Raise where an option is given that --dask has no way to follow."""
+    """Raise if an option is given that cannot be combined with --dask."""
     for option, value in refused.items():
         if value:
             raise InputError(
-                f"{option} needs all objects in memory, and --dask is there for more. Leave one of them out."
+                f"{option} needs all objects in memory, and --dask is for data that do not fit. Leave one "
+                f"of them out."
             )
 
 
@@ -59,7 +60,7 @@ def refuse_beside(refused: dict[str, Any]) -> None:
 def opened(
     session: Session, path: str, scheduler: str, *, index: bool | None, labels: bool = False
 ) -> Iterator[Any]:
-    """What is in the files at ``path``, while the scheduler is in force."""
+    """The content of the files at ``path``, while the scheduler is in force."""
     from ..dask.files import open_features, open_labels
 
     with _scheduler(session, scheduler):
@@ -81,7 +82,7 @@ def predict_lazily(
     results: Labels,
     as_json: bool,
 ) -> None:
-    """Label the objects in files by a saved model, and write what it says."""
+    """Label the objects in files with a saved model, and write the labels."""
     from ..dask.files import chosen, write_blocks
 
     of_labels = not hasattr(fitted, "ensemble_")
@@ -112,7 +113,7 @@ def consensus_lazily(
     results: Results,
     as_json: bool,
 ) -> None:
-    """Fit a consensus method to base clusterings in files, and write what it finds."""
+    """Fit a consensus method to base clusterings in files, and write the labels."""
     from ..dask import DaskEnsemble
     from ..dask.files import chosen, write_blocks
 
@@ -139,7 +140,7 @@ def cluster_lazily(
     results: Results,
     as_json: bool,
 ) -> None:
-    """Fit a ConsensusClustering to files, and write what it finds."""
+    """Fit a ConsensusClustering to features in files, and write the labels."""
     import numpy as np
 
     from ..dask.files import write_blocks
@@ -189,7 +190,8 @@ def _scheduler(session: Session, address: str) -> Iterator[None]:
         client = distributed.Client(address, timeout="20s")
     except (OSError, ValueError) as error:
         raise InputError(
-            f"--dask {address}: no Dask scheduler answers there ({error}). Start one with 'dask scheduler'."
+            f"--dask {address}: no Dask scheduler answers at this address ({error}). Start one with 'dask "
+            f"scheduler'."
         ) from None
     with client:
         session.say(f"Dask: {client.dashboard_link}")
@@ -197,7 +199,7 @@ def _scheduler(session: Session, address: str) -> Iterator[None]:
 
 
 def _bar(session: Session, scheduler: str) -> Any:
-    """Dask's own bar, where there is a terminal and no dashboard."""
+    """Dask's own progress bar, where there is a terminal and no dashboard."""
     if session.quiet or scheduler != "threads" or not sys.stderr.isatty():
         return nullcontext()
     from dask.diagnostics import ProgressBar

@@ -21,7 +21,7 @@ def source(path: str) -> Any:
     if path != "-":
         return path
     if sys.stdin is None:
-        raise InputError("Standard input is closed; give a file in place of '-'.")
+        raise InputError("Standard input is closed; give a file instead of '-'.")
     return sys.stdin.buffer
 
 
@@ -32,7 +32,7 @@ def check_output(
     as_json: bool = False,
     json_instead: bool = True,
 ) -> None:
-    """Refuse now what could not be written later."""
+    """Refuse before the work what could not be written after it."""
     if path == "-":
         if as_json and not json_instead:
             raise InputError("--json prints on standard output, so the result needs a file: give -o FILE.")
@@ -45,7 +45,8 @@ def check_output(
         raise InputError(f"{path} is the input file itself; give another output file.")
     if any(map(partial(_same_file, path), outputs)):
         raise InputError(
-            f"{path} is given twice as an output, and one would overwrite the other; name two files."
+            f"{path} is given twice as an output, and one would overwrite the other; give two different "
+            f"names."
         )
 
 
@@ -70,7 +71,7 @@ def _same_file(path: str, other: str) -> bool:
 
 
 def check_report(path: str | None, *others: str, option: str = "--save-report") -> None:
-    """Refuse now a page that could not be written later."""
+    """Refuse before the work a page that could not be written after it."""
     if path is None:
         return
     from ..errors import need
@@ -83,11 +84,11 @@ def check_report(path: str | None, *others: str, option: str = "--save-report") 
     if any(map(partial(_same_file, path), others)):
         raise InputError(f"{option} {path} would overwrite the file of that name; give the page another one.")
     if not path.lower().endswith((".html", ".htm")):
-        raise InputError(f"{option} {path} would hold a page in HTML: let its name end in .html.")
+        raise InputError(f"{option} {path} would hold an HTML page: choose a name that ends in .html.")
 
 
 def check_model_output(path: str | None, *others: str) -> None:
-    """Refuse now a model that could not be written later."""
+    """Refuse before the work a model that could not be written after it."""
     if path is None:
         return
     from ..io import check_writable
@@ -102,7 +103,7 @@ def check_model_output(path: str | None, *others: str) -> None:
 
 
 def save_model(session: Session, path: str | None, model: Any) -> None:
-    """The model, if it is asked for."""
+    """Write the model, if a path is given."""
     if path is not None:
         model.save(path)
         session.say(f"wrote the model to {path}")
@@ -114,8 +115,8 @@ def matching_rows(session: Session, ours: Any, our_file: str, theirs: Any, their
 
     if ours.n_samples != theirs.n_samples:
         raise InputError(
-            f"{our_file} has {ours.n_samples} objects, {their_file} has {theirs.n_samples}; they must be "
-            f"of the same objects."
+            f"{our_file} has {ours.n_samples} objects and {their_file} has {theirs.n_samples}; both must "
+            "hold the same objects."
         )
     a, b = ours.sample_names, theirs.sample_names
     if a is None or b is None or a == b:
@@ -126,7 +127,7 @@ def matching_rows(session: Session, ours: Any, our_file: str, theirs: Any, their
         from .._base.parameters import listed
 
         raise InputError(
-            f"{our_file} names {listed(map(repr, strangers))}, which {their_file} does not; the rows "
+            f"{our_file} has rows named {listed(map(repr, strangers))}, {their_file} does not; the rows "
             f"cannot be matched."
         )
     session.note(f"Matched the rows of {their_file} to those of {our_file} by name.")
@@ -142,7 +143,7 @@ def read_classes(session: Session, path: str, column: str | None, key: str | Non
     if classes.n_clusterings > 1:
         names = ", ".join(map(repr, classes.clustering_names[:8]))
         raise InputError(
-            f"{path} has {classes.n_clusterings} columns ({names}); say which holds the classes with "
+            f"{path} has {classes.n_clusterings} columns ({names}); name the one that holds the classes with "
             f"--true-column."
         )
     return classes
@@ -151,7 +152,7 @@ def read_classes(session: Session, path: str, column: str | None, key: str | Non
 def write_report(
     session: Session, path: str | None, model: Any, X: Any, *, source: str, names: Any, seconds: float
 ) -> None:
-    """The page about a result, with the command that made it."""
+    """Write the page about a result, with the command that made it."""
     if path is None:
         return
     from .._reporting import report
@@ -178,7 +179,7 @@ def write_result(
     as_json: bool,
     facts: dict[str, Any],
 ) -> None:
-    """The labels to a file or to standard output; with ``--json`` what is worth knowing about them."""
+    """Write the labels to a file or to standard output; with ``--json``, print the facts about them."""
     import numpy as np
 
     from ..io import write_labels

@@ -41,7 +41,7 @@ common = _together(
         is_flag=True,
         expose_value=False,
         callback=_set_quiet,
-        help="No notes and no progress bars.",
+        help="Print no notes and no progress bars.",
     ),
     click.option("--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."),
 )
@@ -63,7 +63,7 @@ def _grouped(name: str, kind: Any, *options: Callable[[Command], Command]) -> Ca
 
 @dataclass(frozen=True)
 class Reading:
-    """How the input file is to be read: what the readers of :mod:`consilience.io` take."""
+    """How to read the input file: arguments of the readers in :mod:`consilience.io`."""
 
     header: bool | None
     index: bool | None
@@ -77,17 +77,19 @@ reading = _grouped(
     click.option(
         "--header/--no-header",
         default=None,
-        help="Line 1 holds column names, or not; by default decided and said.",
+        help="Whether line 1 holds column names; by default the reader decides and reports it.",
     ),
     click.option(
         "--index/--no-index",
         default=None,
-        help="Column 1 holds row names, or not; by default decided and said.",
+        help="Whether column 1 holds row names; by default the reader decides and reports it.",
     ),
     click.option(
-        "--transpose", is_flag=True, help="Columns of the file are the objects, as where genes are in rows."
+        "--transpose",
+        is_flag=True,
+        help="Columns of the file are the objects, as in tables with genes in rows.",
     ),
-    click.option("--key", help="Which array of an .npz or .mat file."),
+    click.option("--key", help="Which array to read from an .npz or .mat file."),
 )
 
 
@@ -100,7 +102,7 @@ class Running:
 
 
 n_jobs_option = click.option(
-    "--n-jobs", type=int, default=-1, show_default=True, help="Number of threads; -1 for all."
+    "--n-jobs", type=int, default=-1, show_default=True, help="Number of threads; -1 uses all cores."
 )
 
 running = _grouped(
@@ -119,7 +121,7 @@ running = _grouped(
 
 @dataclass(frozen=True)
 class Labels:
-    """Where labels are written, and what beside them."""
+    """Where labels are written, and what is written beside them."""
 
     output: str
     confidence: bool
@@ -127,7 +129,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class Results:
-    """The same, and what else is written of a result."""
+    """The same, and what else is written about a result."""
 
     output: str
     confidence: bool
@@ -160,8 +162,8 @@ def generator_option(default: str) -> Any:
         "--generator",
         default=default,
         show_default=True,
-        help=f'How the base clusterings are made; "consilience methods" lists the '
-        f"ways{_LEFT if default == AUTO else ''}.",
+        help=f'Generator of the base clusterings; "consilience methods" lists '
+        f"them{_LEFT if default == AUTO else ''}.",
     )
 
 
@@ -169,8 +171,8 @@ preprocess_option = click.option(
     "--preprocess",
     metavar="WAY",
     default=None,
-    help='How base clusterings see the columns: "standardize", "ranks", ...; as the generator\'s parameter '
-    '"preprocess".',
+    help='How the columns are prepared for each base clustering: "standardize", "ranks", ...; see the '
+    'parameter "preprocess" of the generator.',
 )
 
 n_clusterings_option = click.option(
@@ -178,11 +180,13 @@ n_clusterings_option = click.option(
     "--n-clusterings",
     type=int,
     default=None,
-    help="How many base clusterings. [default: that of the generator]",
+    help="Number of base clusterings. [default: that of the generator]",
 )
 
 confidence_option = click.option(
-    "--confidence", is_flag=True, help="Add a column that says how sure each label is, from 0 to 1."
+    "--confidence",
+    is_flag=True,
+    help="Add a column that says how sure the base clusterings are of each object's cluster, from 0 to 1.",
 )
 
 save_report_option = click.option(
@@ -196,7 +200,7 @@ save_model_option = click.option(
     "--save-model",
     metavar="FILE",
     default=None,
-    help='Also write the model, for "consilience predict" and consilience.load; no pickle.',
+    help='Also write the model (without pickle), for "consilience predict" and consilience.load.',
 )
 
 labels_only = _grouped("results", Labels, output, confidence_option)
@@ -224,8 +228,11 @@ def labels_true_options(required: bool) -> Callable[[Command], Command]:
         click.option(
             "--labels-true", metavar="FILE", required=required, help="Known classes of the objects."
         ),
-        click.option("-t", "--true-column", help="The column of --labels-true; needed if it has several."),
         click.option(
-            "--true-key", help="Which array of --labels-true, if it is an .npz or .mat file. [default: y]"
+            "-t", "--true-column", help="The column of --labels-true to use; needed if there are several."
+        ),
+        click.option(
+            "--true-key",
+            help="Which array of --labels-true to read, if it is an .npz or .mat file. [default: y]",
         ),
     )

@@ -18,7 +18,7 @@ METHOD_OPTIONS = {
 
 
 def parse_n_clusters(text: str) -> int | tuple[int, int] | list[int]:
-    """What ``-k`` says: one number, an interval 2:10 with both ends, or a list 2,3,5."""
+    """The value of ``-k``: one number, an interval 2:10 with both ends, or a list 2,3,5."""
     try:
         if "," in text:
             return [int(part) for part in text.split(",")]
@@ -26,17 +26,17 @@ def parse_n_clusters(text: str) -> int | tuple[int, int] | list[int]:
         return (int(low), int(high)) if colon else int(low)
     except ValueError:
         raise InputError(
-            f"-k {text} is not valid: expected a number, the smallest and the largest number, such as "
-            f"2:10, or a "
-            "list, such as 2,3,5."
+            f"-k {text} is not valid: expected a number, the smallest and the largest number, such as 2:10, "
+            "or a list, such as 2,3,5."
         ) from None
 
 
 def parse_params(
     given: Iterable[str], valid: Iterable[str], *, owner: str, reserved: Mapping[str, str]
 ) -> dict[str, Any]:
-    """``name=value`` pairs as keyword arguments, names checked; ``reserved`` maps names to the option that
-    sets them.
+    """``name=value`` pairs as keyword arguments, with their names checked.
+
+    ``reserved`` maps names to the options that set them.
     """
     valid = list(valid)
     result: dict[str, Any] = {}
@@ -52,7 +52,7 @@ def parse_params(
 
 
 def method_params(cls: Any, given: Iterable[str]) -> dict[str, Any]:
-    """Those of a method, which is a class, or None where the library chooses it."""
+    """The parameters of a method; ``cls`` is None where the library chooses the method."""
     if cls is None:
         from .._pipeline.defaults import METHOD_PARAMS
 
@@ -63,8 +63,9 @@ def method_params(cls: Any, given: Iterable[str]) -> dict[str, Any]:
 def generator_params(
     maker: Any, given: Iterable[str], reserved: Mapping[str, str], *, preprocess: str | None = None
 ) -> dict[str, Any]:
-    """Those of a generator, an entry of the register, or None where the library chooses it; ``preprocess`` is
-    one of them.
+    """The parameters of a generator, ``preprocess`` among them.
+
+    The generator is an entry of the register, or None where the library chooses it.
     """
     from .._pipeline.defaults import AUTO, generator_settings
 

@@ -1,7 +1,7 @@
 """The program around the subcommands: lazy loading, messages, and the exit codes.
 
-0 good; 2 bad usage or input, with our own text; 1 our fault; 130 interrupted; 141 nobody reads the output any
-more.
+0: success; 1: an error in the library; 2: bad usage or input; 130: interrupted; 141: the output is not read
+to its end.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ COMMANDS = {
     "generate": ("generate", "Make an ensemble of clusterings from a table of features."),
     "consensus": ("consensus", "Turn an ensemble of clusterings into one."),
     "predict": ("predict", "Label new objects with a saved model."),
-    "choose-k": ("choose_k", "Estimate the number of clusters, with the evidence."),
+    "choose-k": ("choose_k", "Estimate the number of clusters, and show the evidence."),
     "multitask": ("multitask", "Cluster related tasks together."),
     "score": ("score", "Compare clusterings with known classes."),
-    "report": ("report", "Make a page about a result from files."),
+    "report": ("report", "Write an HTML page about a result in files."),
     "methods": ("methods", "List the consensus methods and generators."),
-    "warm-up": ("warm_up", "Compile everything now instead of at first use."),
+    "warm-up": ("warm_up", "Compile everything ahead of the first use."),
 }
 
 
@@ -45,7 +45,7 @@ class _ReaderLeft(Exception):
 
 
 class _OutputFull(Exception):
-    """Standard output takes no more; files are named by the error of their writer."""
+    """Standard output takes no more; for a file, the error of its writer names it."""
 
 
 #: Disk full, quota used up, file too large, device broken, output closed.
@@ -117,7 +117,7 @@ class Program(click.Group):
             _complain("interrupted.")
             code = 130
         except (_ReaderLeft, BrokenPipeError):
-            # Whoever read our output has had enough.
+            # The program that reads the output has closed it.
             _drop_output()
             code = 141
         except _OutputFull as error:
@@ -150,27 +150,27 @@ class Program(click.Group):
             if "--debug" in args:
                 traceback.print_exc()
             _complain(
-                f"internal error: {type(error).__name__}: {one_line(error)}. This is our fault, not yours. "
-                f"Please report it in the project's issue tracker with "
-                f"the output of: consilience --debug {' '.join(a for a in args if a != '--debug')} "
-                f"(version {__version__})"
+                f"internal error: {type(error).__name__}: {one_line(error)}. This is a bug in consilience. "
+                "Please report it in the project's issue tracker with the output of: consilience --debug "
+                f"{' '.join(a for a in args if a != '--debug')} (version {__version__})"
             )
         sys.exit(code)
 
 
 def _was_interrupted(error: BaseException) -> bool:
-    """Whether a Ctrl-C is behind an error that came up as compiled code returned.
+    """Whether a Ctrl-C caused an error that was raised when compiled code returned.
 
-    Compiled code raises nothing itself; what arrives while it runs, Python calls a SystemError in these
-    words.
+    Compiled code raises nothing itself. Python turns an interrupt that arrives while it runs into a
+    SystemError with these words.
     """
     return isinstance(error, SystemError) and "returned a result with an exception set" in str(error)
 
 
 @contextlib.contextmanager
 def _interrupts_arrive() -> Iterator[None]:
-    """Within: a Ctrl-C raised where nothing can be raised, as while compiled code is being loaded, comes once
-    more.
+    """Within the block, raise a Ctrl-C again that arrived where nothing can be raised.
+
+    This happens, for instance, while compiled code is being loaded.
     """
     before = sys.unraisablehook
 
@@ -189,7 +189,7 @@ def _interrupts_arrive() -> Iterator[None]:
 
 
 def _drop_output() -> None:
-    """Forget what standard output has not taken; Python would complain once more at exit."""
+    """Drop what standard output has not taken; otherwise Python would report the error again at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -201,7 +201,7 @@ def _complain(text: str) -> None:
 
 @contextlib.contextmanager
 def _shown_warnings(session: Session) -> Iterator[None]:
-    """Warnings meant for users, as one line each; those meant for programmers not at all."""
+    """Show warnings meant for users, one line each, and hide those meant for programmers."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", UserWarning)
@@ -224,21 +224,22 @@ def cli() -> None:
       consilience consensus ensemble.npz -k 3 -o labels.csv
       consilience score labels.csv --labels-true truth.csv
 
-    "consilience COMMAND --help" explains each command. Files are CSV, TSV or TXT (also .gz), NPY, NPZ,
-    Parquet or MATLAB, by their ending; "-" is standard input (in any of these formats) or output (as CSV).
+    "consilience COMMAND --help" explains each command. Files may be CSV, TSV or TXT (also .gz), NPY, NPZ,
+    Parquet or MATLAB; the ending of the name tells the format. "-" is standard input (in any of these
+    formats) or standard output (as CSV).
     """
 
 
 def _terminated(number: int, frame: Any) -> None:
-    """A polite request to end unwinds like Ctrl-C, so that no temporary file stays behind."""
+    """End as Ctrl-C does when asked to terminate, so that no temporary file stays behind."""
     raise SystemExit(128 + number)
 
 
 def _replace_closed_streams() -> None:
-    """Put the null device where standard streams are closed: files opened later would take their descriptors.
+    """Open the null device for closed standard streams, whose descriptors later files would take.
 
-    Standard output becomes a stream that fails when it is written to; without one, output would vanish in
-    silence.
+    A closed standard output becomes a stream that fails when it is written to; otherwise output would be lost
+    silently.
     """
     for descriptor in range(3):
         try:

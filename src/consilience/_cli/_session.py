@@ -1,4 +1,4 @@
-"""What one run of the program says besides its result: notes and warnings, on stderr and in the JSON."""
+"""Notes and warnings of one run of the program, on stderr and in the JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 
 class Session:
-    """Collects what was said, and says it unless told to be quiet."""
+    """Collects notes and warnings, and prints them unless told to be quiet."""
 
     def __init__(self) -> None:
         self.quiet = False
@@ -25,7 +25,7 @@ class Session:
             click.echo(f"note: {one_line(text)}", err=True)
 
     def say(self, text: str) -> None:
-        """What was done; not part of the JSON."""
+        """Report what was done; this is not part of the JSON."""
         if not self.quiet:
             click.echo(text, err=True)
 
@@ -35,7 +35,7 @@ class Session:
         click.echo(f"warning: {one_line(message)}", err=True)
 
     def print_json(self, result: dict[str, Any]) -> None:
-        """The machine-readable result, with everything that was said."""
+        """Print the machine-readable result, with all notes and warnings."""
         said = {"notes": self.notes, "warnings": self.warnings}
         click.echo(json.dumps(_plain({**result, **said}), allow_nan=False))
 
@@ -46,7 +46,7 @@ def one_line(message: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can say: arrays as lists, NaN and infinity as null, anything unknown as text."""
+    """A value that JSON can hold: arrays as lists, NaN and infinity as null, anything unknown as text."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""``consilience choose-k``: how many clusters, with the evidence."""
+"""``consilience choose-k``: estimates the number of clusters and shows the evidence."""
 
 from __future__ import annotations
 
@@ -29,36 +29,51 @@ from ._session import Session
 _WIDTH = 10
 
 
-@click.command("choose-k", short_help="Estimate the number of clusters, with the evidence.")
+@click.command("choose-k", short_help="Estimate the number of clusters, and show the evidence.")
 @click.argument("file", metavar="FILE")
 @n_clusters_option(
-    "Numbers of clusters to look at, both ends included; or a list, 2,3,5.",
+    "Numbers of clusters to try: an interval with both ends, or a list such as 2,3,5.",
     default="2:10",
     show_default=True,
     metavar="LOW:HIGH",
 )
 @click.option("--from-ensemble", is_flag=True, help="FILE holds base clusterings, not features.")
 @click.option(
-    "--features", metavar="FILE", default=None, help="Features of the objects of an ensemble, for the tests."
+    "--features",
+    metavar="FILE",
+    default=None,
+    help="Features of the objects, for the tests; only with --from-ensemble.",
 )
-@click.option("-n", "--n-clusterings", type=int, default=50, show_default=True, help="Subsamples for each k.")
+@click.option(
+    "-n", "--n-clusterings", type=int, default=50, show_default=True, help="Number of subsamples for each k."
+)
 @click.option(
     "--n-references",
     type=int,
     default=39,
     show_default=True,
-    help="Data sets without clusters to compare with.",
+    help="Number of reference data sets without clusters to compare with.",
 )
 @click.option(
     "--null",
     type=click.Choice(["gaussian", "uniform", "none"]),
     default="gaussian",
     show_default=True,
-    help="What these look like; none compares with nothing.",
+    help="Distribution of the reference data; none makes no comparison.",
 )
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of both tests together.")
 @click.option(
-    "--max-samples", type=int, default=5_000, show_default=True, help="Of more, a random sample is studied."
+    "--alpha",
+    type=float,
+    default=0.05,
+    show_default=True,
+    help="Significance level of the two tests together.",
+)
+@click.option(
+    "--max-samples",
+    type=int,
+    default=5_000,
+    show_default=True,
+    help="Largest number of objects to study; a larger table is sampled at random.",
 )
 @preprocess_option
 @click.option(
@@ -73,7 +88,7 @@ _WIDTH = 10
     "--checkpoint",
     default=None,
     metavar="FILE",
-    help="Keep references that are done; the same call goes on from there.",
+    help="Keep finished references in FILE; the same call resumes from there.",
 )
 @dask_option("FILE")
 @save_report_option
@@ -102,12 +117,11 @@ def command(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Estimate how many clusters the rows of FILE have, how sure that is, and what else is plausible; one is
-    among the answers.
+    """Estimate how many clusters the rows of FILE have, how sure that is, and what else is plausible.
 
-    Base clusterings are made for every k, and for data without clusters to compare with. With --from-ensemble
-    the clusterings in FILE are taken as they are; only with --features can it then be tested whether there
-    are clusters at all.
+    The answer may be a single cluster. Base clusterings are made for every k, and also for reference data
+    without clusters. With --from-ensemble, the clusterings in FILE are used instead; whether there are any
+    clusters at all can then be tested only if --features is given.
 
     \b
     Examples:
@@ -124,7 +138,7 @@ def command(
     inputs = [file, *([] if features is None else [features])]
     _check_outputs(inputs, output, save_labels, save_report, as_json=as_json)
     if features is not None and not from_ensemble:
-        raise InputError("--features goes with --from-ensemble; FILE itself holds features otherwise.")
+        raise InputError("--features goes with --from-ensemble; otherwise FILE itself holds the features.")
     if scheduler is not None:
         refused = {
             "--from-ensemble": from_ensemble,
@@ -232,6 +246,6 @@ def _write_answer(session: Session, output: str, study: Any, names: Any) -> None
     write_labels(labels, sys.stdout.buffer if output == "-" else output, sample_names=names)
     if output != "-":
         session.say(
-            f"wrote {len(labels)} labels in {study.n_clusters} "
-            f"cluster{'' if study.n_clusters == 1 else 's'} to {output}"
+            f"wrote {len(labels)} labels in {study.n_clusters} cluster{'' if study.n_clusters == 1 else 's'} "
+            f"to {output}"
         )

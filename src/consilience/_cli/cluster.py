@@ -81,10 +81,11 @@ def command(
 ) -> None:
     """Cluster the rows of FEATURES by consensus: make base clusterings, then combine them.
 
-    By default the number of objects decides how, and each base clustering sees the columns in a way drawn for
-    it (as they are, brought to a common scale, as ranks), so that units do not matter. A generator that is
-    named uses columns as they are, unless --preprocess or --generator-param preprocess=... says otherwise,
-    and, if its members have a given number of clusters, that of the result.
+    By default, the number of objects decides which generator and method are used. Each base clustering sees
+    the columns in a randomly drawn form (unchanged, scaled or as ranks), so that units do not matter. A
+    generator given by --generator uses the columns unchanged, unless --preprocess or --generator-param
+    preprocess=... says otherwise. If its base clusterings need a number of clusters, they get that of the
+    result.
 
     \b
     Examples:
@@ -92,7 +93,7 @@ def command(
       consilience cluster features.csv -k auto -o labels.csv
       consilience cluster features.csv -k 3 --generator kmeans -n 30 --confidence -o labels.csv
       consilience cluster features.csv -k 3 --generator random-k --generator-param n_clusters=2,8 --json
-      consilience cluster features.csv -k 3 --generator spectral --method lwea --method-param instability_tolerance=1 -o labels.csv
+      consilience cluster features.csv -k 3 -g spectral -m lwea --method-param instability_tolerance=1 --json
       consilience cluster features.csv -k 3 --preprocess standardize --method mdec -o labels.csv
       consilience cluster genes.tsv -k 3 --transpose -o labels.csv
       consilience cluster features.csv -k 3 --save-model model.consilience -o labels.csv
@@ -136,7 +137,7 @@ def command(
 
 
 def _facts(model: Any) -> dict[str, Any]:
-    """What the line of JSON says of how it was made."""
+    """What the line of JSON says about how the result was made."""
     from .._results.view import Fitted
 
     facts = {
@@ -162,7 +163,7 @@ def _check_outputs(
     lazy: bool,
     as_json: bool,
 ) -> None:
-    """Refuse now what could not be written later."""
+    """Refuse before the work what could not be written after it."""
     output, save_report = results.output, results.save_report
     if lazy:
         refused = {
@@ -191,7 +192,7 @@ def _estimator(
     n_clusterings: int | None,
     preprocess: str | None,
 ) -> Any:
-    """What the options ask for, not fitted."""
+    """The estimator that the options ask for, not fitted."""
     from .. import consensus, generate
     from .._base.names import find
     from .._pipeline.consensus_clustering import WHOLE, ConsensusClustering
@@ -215,7 +216,7 @@ def _estimator(
 
 
 def _uses(model: Any) -> list[str]:
-    """What of :func:`..warming.tasks` the model comes down to, as far as that is known before the data."""
+    """The tasks of :func:`..warming.tasks` that the model uses, as far as they are known before the data."""
     from .. import consensus, generate
     from .._base.names import find
     from .._pipeline.consensus_clustering import WHOLE

@@ -73,8 +73,8 @@ def command(
 
     \b
     Examples:
-      consilience consensus ensemble.csv -k 3 -o labels.csv
-      consilience consensus ensemble.csv -k 3 --method evidence-accumulation --method-param linkage=complete --confidence
+      consilience consensus ensemble.csv -k 3 --confidence -o labels.csv
+      consilience consensus ensemble.csv -k 3 --method evidence-accumulation --method-param linkage=complete
       consilience consensus ensemble.parquet -k 3 --index --method lwgp --dask -o labels/
       cat ensemble.csv | consilience consensus - -k 3 > labels.csv
     """

@@ -31,7 +31,7 @@ from ._session import Session
 @n_clusterings_option
 @preprocess_option
 @n_clusters_option(
-    "Clusters of each; 2:8 draws each from an interval, 3,5,8 from a list.",
+    "Number of clusters of each clustering; 2:8 draws it from an interval, 3,5,8 from a list.",
     metavar="INTEGER|LOW:HIGH",
     default=None,
 )

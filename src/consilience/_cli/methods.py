@@ -1,4 +1,4 @@
-"""``consilience methods``: what there is."""
+"""``consilience methods``: the methods and generators of the library."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from ._session import Session
 @common
 @click.pass_obj
 def command(session: Session, as_json: bool) -> None:
-    """List the consensus methods, generators and multi-task methods, one line each; --json adds their
-    parameters.
+    """List the consensus methods, generators and multi-task methods, one line each.
+
+    With --json, their parameters are listed as well.
 
     \b
     Examples:
@@ -42,9 +43,13 @@ def command(session: Session, as_json: bool) -> None:
     groups = (
         ("methods", "Consensus methods (--method)", consensus),
         ("generators", "Generators (--generator)", makers),
-        ("estimators", "Both in one, in Python (here: consilience cluster; MDEC is consilience cluster --method mdec)", estimators),
+        (
+            "estimators",
+            "Both in one, in Python (here: consilience cluster; MDEC is consilience cluster --method mdec)",
+            estimators,
+        ),
         ("multitask", "Multi-task methods (consilience multitask --method)", several),
-    )  # fmt: skip
+    )
     if as_json:
         listed = {key: list(entries.values()) for key, _, entries in groups}
         session.print_json({"command": "methods", **listed})
@@ -67,5 +72,5 @@ def _method(name: str, cls: Any) -> dict[str, Any]:
 
 
 def _default(parameter: inspect.Parameter) -> Any:
-    """None also where there is none."""
+    """The default of a parameter; None also for a parameter without default."""
     return None if parameter.default is inspect.Parameter.empty else parameter.default

@@ -26,7 +26,7 @@ from ._session import Session
     "--task-column",
     required=True,
     metavar="NAME",
-    help="The column that holds the task of each row (in an .npz or .mat file: the array).",
+    help="The column with the task of each row (in an .npz or .mat file: the array).",
 )
 @n_clusters_option("Number of clusters of each task.", type=int, required=True)
 @click.option(
@@ -54,7 +54,7 @@ def command(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Cluster the rows of FEATURES within each task, the tasks learning from each other.
+    """Cluster the rows of FEATURES within each task, where the tasks learn from each other.
 
     Tasks are related sets of objects with the same features, for instance documents from two sources. Cluster
     0 of one task corresponds to cluster 0 of the others. The result has the columns "name" and "label", in

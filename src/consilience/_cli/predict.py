@@ -32,12 +32,12 @@ def command(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Label the objects in DATA with MODEL, a file that "cluster --save-model" or "consensus --save-model"
-    wrote.
+    """Label the objects in DATA with MODEL, a file written by --save-model.
 
-    DATA holds what the model was made from: features, with the same columns in the same order, or base
-    clusterings, matched by name where both have names. Objects of the fit get the label they had; one of
-    which nothing is known gets -1. Nothing in MODEL is run.
+    MODEL comes from "consilience cluster" or "consilience consensus". DATA holds the same kind of data that
+    the model was fitted to: features, with the same columns in the same order, or base clusterings, which are
+    matched by name where both have names. Objects of the fit keep their labels. An object about which nothing
+    is known gets -1. No code in MODEL is run.
 
     \b
     Examples:

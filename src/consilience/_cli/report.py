@@ -1,4 +1,4 @@
-"""``consilience report``: base clusterings and a result in, a page about it out."""
+"""``consilience report``: base clusterings and a result in, an HTML page out."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._options import Reading, common, labels_true_options, reading
 from ._session import Session
 
 
-@click.command("report", short_help="Make a page about a result from files.")
+@click.command("report", short_help="Write an HTML page about a result in files.")
 @click.argument("ensemble")
 @click.argument("labels")
 @click.option(
@@ -35,10 +35,12 @@ from ._session import Session
     "are compared with it.",
 )
 @click.option(
-    "--features", metavar="FILE", help="The features, for pictures and for what distinguishes the clusters."
+    "--features",
+    metavar="FILE",
+    help="The features, to draw the objects and to show what distinguishes the clusters.",
 )
 @labels_true_options(required=False)
-@click.option("--annotations", metavar="FILE", help="What else is known about the objects, one column each.")
+@click.option("--annotations", metavar="FILE", help="Further facts about the objects, one per column.")
 @click.option("--title", help="The heading of the page.")
 @reading
 @common
@@ -58,17 +60,17 @@ def command(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Make a page about the result in LABELS, of any program, and the base clusterings in ENSEMBLE that it
-    came from.
+    """Write a page about the result in LABELS and the base clusterings in ENSEMBLE that it was made from.
 
-    How files are read (--header, --index, --transpose, --key) holds for ENSEMBLE and LABELS. Rows are matched
-    by name where both files have names, and by position otherwise. Several columns of LABELS are compared on
-    the page.
+    The result may come from any program. The options --header, --index, --transpose and --key apply to
+    ENSEMBLE and LABELS. Rows are matched by name where both files have names, and by position otherwise. If
+    LABELS has several columns, the page compares them.
 
     \b
     Examples:
       consilience report ensemble.csv labels.csv -o report.html
-      consilience report ensemble.csv labels.csv --features features.csv --labels-true truth.csv --annotations samples.csv
+      consilience report ensemble.csv labels.csv --features features.csv --annotations samples.csv
+      consilience report ensemble.csv labels.csv --labels-true truth.csv
     """
     from .._reporting import report
     from .._results.view import Fitted
@@ -76,7 +78,7 @@ def command(
 
     given = [path for path in (ensemble, labels, features, labels_true, annotations) if path is not None]
     if given.count("-") > 1:
-        raise InputError("Standard input can be read once only: give files for the others.")
+        raise InputError("Standard input can be read only once: give files for the others.")
     check_report(output, *given, option="-o")
     base = read_labels(source(ensemble), **vars(reading), on_note=session.note)
     results = read_labels(source(labels), **vars(reading), columns=columns or None, on_note=session.note)
@@ -115,7 +117,7 @@ def command(
 
 
 def _annotations(session: Session, base: Any, ensemble: str, path: str) -> dict[str, Any]:
-    """What else is known about the objects, in their order."""
+    """Further facts about the objects, in their order."""
     from ..io import read_annotations
 
     notes = read_annotations(source(path), on_note=session.note)
@@ -126,14 +128,13 @@ def _annotations(session: Session, base: Any, ensemble: str, path: str) -> dict[
 
 
 def _by_size(codes: Any, file: str, name: str) -> Any:
-    """Numbers from the largest cluster down, as everywhere in the library."""
+    """Renumber the clusters from the largest down, as everywhere in the library."""
     import numpy as np
 
     if (codes < 0).any():
         raise InputError(
-            f"{file}, column {name!r}: {(codes < 0).sum()} objects have no label; a page is about a result "
-            f"of all objects. Leave "
-            "them out of both files, or give them a label."
+            f"{file}, column {name!r}: {(codes < 0).sum()} objects have no label, and the page needs a label "
+            f"for every object. Leave them out of both files, or give them a label."
         )
     sizes = np.bincount(codes)
     numbers = np.empty(len(sizes), int)
@@ -142,7 +143,7 @@ def _by_size(codes: Any, file: str, name: str) -> Any:
 
 
 def _names(results: Any, rows: Any) -> list[str]:
-    """What the numbers of the clusters are called in the file, where that is something else."""
+    """A remark on the names of the clusters in the file, where they differ from their numbers."""
     codes = results.labels[rows, 0]
     called = dict(zip(_by_size(codes, "", "").tolist(), (str(results.categories[0][code]) for code in codes)))
     if all(str(number) == name for number, name in called.items()):

@@ -20,8 +20,8 @@ from ._session import Session
     help="Score only this column of LABELS, by name or position; repeatable.",
 )
 @labels_true_options(required=True)
-@click.option("--key", help="Which array of LABELS, if it is an .npz or .mat file.")
-@click.option("--drop-missing", is_flag=True, help="Compare on the objects that both sides label.")
+@click.option("--key", help="Which array of LABELS to read, if it is an .npz or .mat file.")
+@click.option("--drop-missing", is_flag=True, help="Compare only the objects that both files label.")
 @common
 @click.pass_obj
 def command(
@@ -35,7 +35,7 @@ def command(
     drop_missing: bool,
     as_json: bool,
 ) -> None:
-    """Compare every clustering in LABELS with known classes, by all measures.
+    """Compare every clustering in LABELS with known classes, using all measures.
 
     Rows are matched by name where both files have names, and by position otherwise.
 
@@ -48,7 +48,7 @@ def command(
     from ..metrics import scores
 
     if labels == labels_true == "-":
-        raise InputError("Standard input can be read once only: give a file for LABELS or --labels-true.")
+        raise InputError("Standard input can be read only once: give a file for LABELS or --labels-true.")
     ours = read_labels(source(labels), key=key, columns=columns or None, on_note=session.note)
     theirs = read_classes(session, labels_true, true_column, true_key)
     rows = matching_rows(session, ours, labels, theirs, labels_true)

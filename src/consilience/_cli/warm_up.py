@@ -1,4 +1,4 @@
-"""``consilience warm-up``: everything compiled now, instead of at first use."""
+"""``consilience warm-up``: compiles everything ahead of the first use."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from ._options import common
 from ._session import Session
 
 
-@click.command("warm-up", short_help="Compile everything now instead of at first use.")
+@click.command("warm-up", short_help="Compile everything ahead of the first use.")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--n-jobs", type=int, default=-1, help="Number of processes; -1 for all cores. [default: all]")
+@click.option("--n-jobs", type=int, default=-1, help="Number of processes; -1 uses all cores. [default: -1]")
 @common
 @click.pass_obj
 def command(session: Session, names: tuple[str, ...], n_jobs: int | None, as_json: bool) -> None:
-    """Compile for this machine what is otherwise compiled at first use: all of it, or what is named.
+    """Compile for this machine what would otherwise be compiled at first use: everything, or each NAME.
 
-    Compiled code is kept on disk, in NUMBA_CACHE_DIR if that is set, else beside the package. What is there
-    already is not compiled again. Where a container is built: RUN consilience warm-up.
+    Compiled code is kept on disk, in NUMBA_CACHE_DIR if that is set and beside the package otherwise. Code
+    that is already there is not compiled again. To build a container image, add: RUN consilience warm-up.
 
     \b
     Examples:
@@ -32,15 +32,12 @@ def command(session: Session, names: tuple[str, ...], n_jobs: int | None, as_jso
 
     known = tasks()
     if unknown := [name for name in names if name not in known]:
-        raise InputError(
-            f"There is nothing called {unknown[0]!r} to warm up; choose from {', '.join(known)}."
-        )
+        raise InputError(f"Nothing to compile is called {unknown[0]!r}; choose from {', '.join(known)}.")
     chosen = list(names) or list(known)
     wanted = missing(chosen)
     session.say(
         f"Compiling what is not on disk yet for {len(chosen)} methods, generators and measures: "
-        f"{len(wanted)} kernels, "
-        f"about {sum(kernel.seconds for kernel in wanted):.0f} seconds of one core."
+        f"{len(wanted)} kernels, about {sum(kernel.seconds for kernel in wanted):.0f} seconds on one core."
     )
     done, begun = [], perf_counter()
     for i, warmed in enumerate(warm_up(chosen, n_jobs=n_jobs), 1):

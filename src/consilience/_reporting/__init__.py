@@ -1,6 +1,4 @@
-"""One self-contained page about a consensus: the answer, how sure it is, the evidence, and how to reproduce
-it.
-"""
+"""One self-contained page about a consensus: the answer, its certainty, the evidence, how to reproduce it."""
 
 from ._report import Report, report
 

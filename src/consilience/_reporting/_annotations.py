@@ -1,4 +1,4 @@
-"""What else is known about the objects, told cell by cell of the heat map and point by point of the plane."""
+"""Annotations of the objects, for each cell of the heat map and each point of the scatter plot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._words import percent
 
 
 def association(annotation: Annotation, fitted: Fitted) -> tuple[float, str]:
-    """(how far the clusters tell it, by what measure): NMI, or the share of the variance between clusters."""
+    """(how well the clusters predict it, the measure): NMI, or the share of the variance between clusters."""
     if annotation.values is None:
         known = annotation.codes >= 0
         if len(annotation.categories) < 2 or not known.any():
@@ -33,9 +33,7 @@ def association(annotation: Annotation, fitted: Fitted) -> tuple[float, str]:
 
 
 def strip(annotation: Annotation, heat: CoassociationDisplay, points: np.ndarray) -> dict[str, Any]:
-    """What the page draws: per cell of the heat map and per point of the scatter, a color; and words for
-    both.
-    """
+    """What the page draws: a color for each cell of the heat map and each point, and words for both."""
     b = len(heat.cell_size)
     cells = np.empty(len(heat.order), int)
     cells[heat.order] = np.repeat(np.arange(b), heat.cell_size)
@@ -77,7 +75,7 @@ def strip(annotation: Annotation, heat: CoassociationDisplay, points: np.ndarray
 
 
 def _levels(values: np.ndarray, low: float, high: float) -> np.ndarray:
-    """0..255 over the range."""
+    """Values as 0..255 over the range."""
     return (
         np.round(255 * np.clip((values - low) / (high - low), 0, 1)).astype(int)
         if high > low

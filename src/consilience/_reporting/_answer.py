@@ -1,6 +1,4 @@
-"""What the page says of the answer: the lead, the table of clusters, and what a careful colleague would point
-out.
-"""
+"""What the page says about the answer: the lead, the table of clusters, and the cautions."""
 
 from __future__ import annotations
 
@@ -87,27 +85,27 @@ def _firmness_sentences(fitted: Fitted) -> list[str]:
     else:
         sentence = (
             f"Cluster {low} is the least firm ({firm[0]}; its objects stay together in "
-            f"{percent(stability[low])} of the "
-            f"clusterings), cluster {high} the firmest ({firm[1]}; {percent(stability[high])})."
+            f"{percent(stability[low])} of the clusterings), cluster {high} the firmest ({firm[1]}; "
+            f"{percent(stability[high])})."
         )
     sentences = [sentence]
     if k := finer(fitted):
         sentences.append(
             f"Most base clusterings are finer than the answer (half of them have {number(k)} clusters or "
-            f"more), so they split firm "
-            "clusters too: firmness allows for that, how often objects are together does not."
+            "more), so they split firm clusters too. Firmness allows for that; the share of clusterings in "
+            "which objects are together does not."
         )
     return sentences
 
 
 def finer(fitted: Fitted, than: int | None = None) -> int:
-    """The median number of base clusters, where it is far above that of the answer (or of classes); else 0."""
+    """The median number of base clusters, if it is far above that of the answer (or the classes); else 0."""
     k = int(np.median(fitted.distinct.n_clusters_per_clustering))
     return k if k >= 1.5 * (fitted.n_clusters if than is None else than) else 0
 
 
 def cautions(fitted: Fitted) -> list[str]:
-    """What a careful colleague would point out."""
+    """Cautions that a reader should know."""
     method, distinct = fitted.method, fitted.distinct
     m, k = distinct.n_clusterings, distinct.n_clusters_per_clustering
     out = []
@@ -131,7 +129,7 @@ def cautions(fitted: Fitted) -> list[str]:
             f"judged by the clusterings that saw both."
         )
     if (fitted.weights != 1).any():
-        out.append("Objects have weights: sizes here count objects, stability and agreement count weights.")
+        out.append("Objects have weights: sizes count objects, but stability and agreement use the weights.")
     single = np.flatnonzero(k == 1)
     if single.size:
         names = listed([f"“{printable(distinct.clustering_names[i], 40)}”" for i in single], 4)
@@ -151,33 +149,31 @@ def cautions(fitted: Fitted) -> list[str]:
     if doubtful > 0.25:
         out.append(
             f"{percent(doubtful)} of the objects are doubtful (confidence below {DOUBTFUL:g}). Fewer "
-            f"clusters, or more "
-            "base clusterings, may suit the data better."
+            "clusters, or more base clusterings, may suit the data better."
         )
     return out
 
 
 def contradicts(fitted: Fitted) -> bool:
-    """Whether objects of one cluster are hardly more often together than others."""
+    """Whether objects of the same cluster are hardly more often together than others."""
     within, across = fitted.togetherness
     return bool(fitted.contradiction) or (not np.isnan(across) and within < across + 0.05)
 
 
 def _culprit(fitted: Fitted) -> str:
-    """Why the clusters are not supported: by the base clusterings among themselves, or by the method."""
+    """Why the clusters are not supported: because of the base clusterings, or because of the method."""
     between, own = fitted.mean_similarity, float(np.nanmean(fitted.nmi))
     hardly = "Objects of the same cluster are hardly more often together than objects of different clusters: "
     if between > max(2 * own, 0.2):
         return (
-            f"{hardly}the base clusterings agree with each other (NMI {between:.2f} on average) but not "
-            f"with this answer "
-            f"({own:.2f}). The method has failed here; try another one, such as EvidenceAccumulation, and "
-            f"compare."
+            f"{hardly}the base clusterings agree with each other (NMI {between:.2f} on average) but not with "
+            f"this answer ({own:.2f}). The method has failed here; try another one, such as "
+            "EvidenceAccumulation, and compare."
         )
     return (
         f"{hardly}the base clusterings hardly agree with each other either (NMI {between:.2f} on average), "
-        f"or do not support this many "
-        "clusters. Other base clusterings, or fewer clusters, may help; another method will not."
+        "or do not support this many clusters. Other base clusterings, or fewer clusters, may help; another "
+        "method will not."
         if not np.isnan(between)
         else f"{hardly}one base clustering alone does not support these clusters."
     )

@@ -1,6 +1,4 @@
-"""What the page says of the base clusterings: each beside the consensus, beside each other, and flowing into
-it.
-"""
+"""What the page says about the base clusterings: their agreement with the consensus and with each other."""
 
 from __future__ import annotations
 
@@ -51,8 +49,8 @@ def base(fitted: Fitted, agreement: AgreementDisplay) -> dict[str, Any]:
         )
     if trust is not None:
         text.append(
-            "Trust is what the method learned: the share of each clustering, adding up to 1. Bars compare "
-            "with the largest."
+            "Trust is the weight that the method learned for each clustering; weights add up to 1. Bars "
+            "compare with the largest."
         )
     shown = len(rows)
     caption = "Base clusterings, closest to the consensus first."
@@ -68,7 +66,7 @@ def base(fitted: Fitted, agreement: AgreementDisplay) -> dict[str, Any]:
 
 
 def alluvial(fitted: Fitted, agreement: AgreementDisplay) -> tuple[list[str], str, dict[str, Any]]:
-    """(names to choose from, a note, data): base clusterings by agreement, as many as the page has room for."""
+    """(names to choose from, a note, data): base clusterings that the page has room for, by agreement."""
     c, totals = fitted.n_clusters, fitted.cluster_weights
     shown = min(c, GROUPS)
     consensus = [{"name": f"cluster {j}", "size": float(totals[j]), "cluster": j} for j in range(shown)]
@@ -102,13 +100,13 @@ def alluvial(fitted: Fitted, agreement: AgreementDisplay) -> tuple[list[str], st
     note = (
         ""
         if len(items) == len(order)
-        else f"The {len(items)} base clusterings closest to the consensus can be chosen, of {len(order)}."
+        else f"Of {len(order)} base clusterings, the {len(items)} closest to the consensus can be chosen."
     )
     return names, note, {"consensus": consensus, "clusterings": items}
 
 
 def similarity(fitted: Fitted) -> tuple[dict[str, str], dict[str, Any]] | None:
-    """Agreement between the base clusterings, alike ones side by side; None where there is one alone."""
+    """Agreement between the base clusterings, similar ones side by side; None if there is only one."""
     values, compared = fitted.similarity, fitted.compared
     if len(values) < 2:
         return None
@@ -116,20 +114,26 @@ def similarity(fitted: Fitted) -> tuple[dict[str, str], dict[str, Any]] | None:
     names = [printable(fitted.distinct.clustering_names[i], 40) for i in compared[order]]
     m, shown = fitted.distinct.n_clusterings, len(order)
     text = (
-        f"NMI between every two base clusterings, {fitted.mean_similarity:.2f} on average (1 is the same, "
-        f"0 unrelated); alike ones side by "
-        "side. Squares are groups that say the same; stripes that are pale throughout are loners."
+        f"NMI between each pair of base clusterings, {fitted.mean_similarity:.2f} on average (1 means "
+        "identical, 0 unrelated); similar ones are side by side. Squares are groups that agree with each "
+        "other; a stripe that is pale throughout is a clustering that agrees with no other."
     )
     if shown < m:
-        text += f" {number(shown)} of the {number(m)} are shown, evenly from the closest to the consensus to the furthest."
+        text += (
+            f" {number(shown)} of the {number(m)} are shown, evenly from the closest to the consensus "
+            f"to the furthest."
+        )
     if fitted.distinct.n_samples > MOST_COMPARED:
         text += f" Measured on {number(MOST_COMPARED)} of the distinct objects, drawn at random."
-    aria = f"Agreement between base clusterings: NMI {fitted.mean_similarity:.2f} on average. Use the arrow keys to read cells."
+    aria = (
+        f"Agreement between base clusterings: NMI {fitted.mean_similarity:.2f} on average. Use the "
+        f"arrow keys to read cells."
+    )
     return {"text": text, "aria": aria}, {"values": shades(values[np.ix_(order, order)]), "names": names}
 
 
 def _side_by_side(values: np.ndarray) -> np.ndarray:
-    """An order in which alike clusterings are neighbors: the leaves of an average-linkage tree."""
+    """An order in which similar clusterings are neighbors: the leaves of an average-linkage tree."""
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 

@@ -1,4 +1,4 @@
-"""What the page says of single objects: which are doubtful, and where the evidence would rather have them."""
+"""What the page says about single objects: which are doubtful, and which clusters the evidence favors."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def doubts(fitted: Fitted) -> dict[str, Any]:
         worst = np.bincount(fitted.labels, fitted.doubtful, minlength=fitted.n_clusters)
         sentence = (
             f"{count(below, 'object')} ({percent(below / n)}) {'is' if below == 1 else 'are'} doubtful: "
-            f"confidence is below {DOUBTFUL:g}, "
-            f"because base clusterings put {'it' if below == 1 else 'them'} among objects of other clusters."
+            f"confidence is below {DOUBTFUL:g}, because base clusterings put "
+            f"{'it' if below == 1 else 'them'} among objects of other clusters."
         )
         if below > 1 and fitted.n_clusters > 1:
             sentence += f" Cluster {worst.argmax()} has the most of them ({number(worst.max())})."
@@ -43,19 +43,29 @@ def doubts(fitted: Fitted) -> dict[str, Any]:
         }
         for i, each, ties in zip(order, choice, tie)
     ]
-    # Numbers to sort by, and the very words of the table: a script that rounds again would say other numbers.
+    # Numbers to sort by, and the text of the table: a script that rounds again could show other numbers.
     data = [
-        [int(i), row["cluster"], float(f"{fitted.support[i]:.6g}"), row["own"], int(each[0]), row["choices"][0] and row["choices"][0][1],
-         int(each[1]), row["choices"][1] and row["choices"][1][1], float(f"{fitted.confidence[i]:.6g}"), row["confidence"], row["name"]]
+        [
+            int(i),
+            row["cluster"],
+            float(f"{fitted.support[i]:.6g}"),
+            row["own"],
+            int(each[0]),
+            row["choices"][0] and row["choices"][0][1],
+            int(each[1]),
+            row["choices"][1] and row["choices"][1][1],
+            float(f"{fitted.confidence[i]:.6g}"),
+            row["confidence"],
+            row["name"],
+        ]
         for i, each, row in zip(order, choice, rows)
-    ]  # fmt: skip
+    ]
     caption = (
         f"The {number(len(rows))} least certain of {count(n, 'object')}" if len(rows) < n else "All objects"
     )
     caption += (
         ". Ties: the share of an object's company, over all base clusterings, that is in a cluster. First "
-        "and second choice: "
-        "the two clusters with the most, whatever the method decided."
+        "and second choice: the two clusters with the most, whatever the method decided."
     )
     if len(rows) > 20:
         caption += " In print, the first 20."
@@ -63,7 +73,7 @@ def doubts(fitted: Fitted) -> dict[str, Any]:
 
 
 def _overruled(fitted: Fitted, order: np.ndarray, choice: np.ndarray, tie: np.ndarray) -> list[str]:
-    """How many objects are not in the cluster they have most ties to, and why; nothing where there are none."""
+    """How many objects are not in the cluster that they have most ties to, and why; empty if none."""
     away = (choice[:, 0] >= 0) & (choice[:, 0] != fitted.labels[order]) & (tie[:, 0] > fitted.support[order])
     if not away.any():
         return []
@@ -75,13 +85,13 @@ def _overruled(fitted: Fitted, order: np.ndarray, choice: np.ndarray, tie: np.nd
     method = "The method" if fitted.method is None else type(fitted.method).__name__
     return [
         f"{found} {'is' if one else 'are'} not in the cluster that {'it has' if one else 'they have'} most "
-        f"ties to (the first choice "
-        f"below). {method} overrules {'this tie' if one else 'these ties'}: {because}."
+        f"ties to (the first choice below). {method} overrules {'this tie' if one else 'these ties'}: "
+        f"{because}."
     ]
 
 
 def choices(fitted: Fitted, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """((p, 2) the two clusters each object has most ties to, or -1; (p, 2) the shares). O(p m c), in blocks."""
+    """((p, 2) the two clusters that each object has most ties to, or -1; (p, 2) the shares). O(p m c)."""
     p, c = len(objects), fitted.n_clusters
     choice, tie = np.full((p, 2), -1), np.zeros((p, 2))
     if c * p > TIES:
@@ -99,6 +109,6 @@ def choices(fitted: Fitted, objects: np.ndarray) -> tuple[np.ndarray, np.ndarray
 
 
 def runners_up(fitted: Fitted, objects: np.ndarray) -> np.ndarray:
-    """The cluster, other than its own, that each object has most ties to; -1 where there is none."""
+    """The cluster other than its own that each object has most ties to; -1 where there is none."""
     choice, _ = choices(fitted, objects)
     return np.where(choice[:, 0] == fitted.labels[objects], choice[:, 1], choice[:, 0])

@@ -84,18 +84,16 @@ def against_truth(fitted: Fitted, labels_true: Any) -> dict[str, Any]:
     if k:
         text.append(
             f"Half of the base clusterings have {number(k)} clusters or more for {number(classes)} "
-            f"classes. NMI and ARI count a class "
-            "that is split as a mistake, so they favor the consensus; purity (the share of objects in the "
-            "main class of their "
-            "cluster) favors finer clusterings. The truth is between the two."
+            f"classes. NMI and ARI count a class that is split as a mistake, so they favor the consensus; "
+            "purity (the share of objects in the main class of their cluster) favors finer clusterings. "
+            "The truth is between the two."
         )
         if own["ari"] > mean["ari"] + 5e-4 and own["purity"] >= mean["purity"] - 5e-4:
             text.append("By both, the consensus is better than the average base clustering.")
         elif own["ari"] > mean["ari"] + 5e-4:
             text.append(
                 f"The consensus has the higher ARI ({own['ari']:.2f}; base mean {mean['ari']:.2f}), the "
-                f"base clusterings the higher "
-                f"purity ({mean['purity']:.2f}; consensus {own['purity']:.2f})."
+                f"base clusterings the higher purity ({mean['purity']:.2f}; consensus {own['purity']:.2f})."
             )
         else:
             text.append(

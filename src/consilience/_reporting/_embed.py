@@ -1,4 +1,4 @@
-"""Data into a page: numbers packed, text that cannot become markup."""
+"""Data in a page: packed numbers, and text that cannot become markup."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-#: What could end a script element or a line of script; as JSON escapes they mean the same.
+#: Characters that could end a script element or a line of script; as JSON escapes, they mean the same.
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
@@ -31,7 +31,7 @@ def pack(values: Any, dtype: str) -> str:
 
 
 def levels(values: Any) -> np.ndarray:
-    """Shares in [0, 1] as 16-bit numbers: so fine that rounding them for show rounds once."""
+    """Shares in [0, 1] as 16-bit numbers: fine enough to be rounded for display as if exact."""
     return np.round(65535 * np.clip(np.nan_to_num(values), 0.0, 1.0)).astype(np.int64)
 
 
@@ -44,7 +44,7 @@ def spread(values: np.ndarray) -> np.ndarray:
 
 
 def printable(text: Any, most: int = 300) -> str:
-    """Text of the user's as it can be shown: lone surrogates and control characters replaced, never endless."""
+    """Text of the user that can be shown: shortened, with lone surrogates and control characters replaced."""
     shown = str(text).encode("utf-8", "replace").decode("utf-8")
     shown = "".join(c if c.isprintable() or c in " \t\n" else "\ufffd" for c in shown)
     return shown if len(shown) <= most else shown[: most - 1] + "…"

@@ -18,7 +18,7 @@ _FEATURE_CLUSTERS = 24
 
 
 def distinguishing(fitted: Fitted, X: Any) -> dict[str, Any] | None:
-    """The features that differ most between each cluster and the rest; None where nothing can be compared."""
+    """The features that differ most between each cluster and the rest; None if nothing can be compared."""
     c = fitted.n_clusters
     if X is None or c < 2:
         return None
@@ -40,16 +40,14 @@ def distinguishing(fitted: Fitted, X: Any) -> dict[str, Any] | None:
         )
         panels.append({"cluster": j, "rows": [_feature(display, j, f, largest) for f in chosen]})
     text = [
-        "For each cluster, the features that differ most from all other objects. Effect: the difference of "
-        "the means in units of "
-        "the spread inside (1: the middle of one group lies one standard deviation off), with its standard "
-        "error; means "
-        "with their standard deviations."
+        "For each cluster, the features that differ most from those of all other objects. Effect: the "
+        "difference of the means in units of the spread inside the groups (1: the means lie one standard "
+        "deviation apart), with its standard error; means with their standard deviations."
     ]
     text.append(
-        "The clusters were found in these very data, so effects describe them; they are no test."
+        "The clusters were found in these same data, so effects describe them; they are not a test."
         if fitted.pipeline is not None
-        else "Where the clusters were found in these features, effects describe them; they are no test."
+        else "If the clusters were found in these features, effects describe them; they are not a test."
     )
     if c > len(panels):
         text.append(f"The {len(panels)} largest clusters of {number(c)}.")

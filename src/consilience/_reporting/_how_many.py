@@ -38,7 +38,7 @@ def how_many(study: Any) -> dict[str, Any]:
     gain = ChooseKDisplay.from_study(study)
     figures = [
         {
-            "name": "Stability above that of references"
+            "name": "Stability above that of the references"
             if gain.statistic == "gain"
             else "Eigengap by number of clusters",
             "svg": _svg_study.gain(gain),
@@ -47,8 +47,9 @@ def how_many(study: Any) -> dict[str, Any]:
         {
             "name": "Spectrum",
             "svg": _svg_study.spectrum(SpectrumDisplay.from_study(study)),
-            "text": "Eigenvalues of the normalized co-association of clusterings with many numbers of clusters. k clusters show as k values near 1; "
-            f"the line marks the largest ratio, after {study.votes['eigengap']}."
+            "text": "Eigenvalues of the normalized co-association of clusterings with many numbers of "
+            "clusters. k clusters give k values near 1; the line marks the largest ratio, after "
+            f"{study.votes['eigengap']}."
             + (" Gray: 90% of the references." if study.references is not None else ""),
         },
     ]
@@ -58,8 +59,9 @@ def how_many(study: Any) -> dict[str, Any]:
             {
                 "name": "Ambiguity of pairs",
                 "svg": _svg_study.cdfs(cdfs),
-                "text": "Share of pairs with at most that co-association, one curve for each number of clusters, the more clusters the lighter. "
-                "Flat in the middle: hardly a pair is ambiguous."
+                "text": "Share of pairs with at most this co-association, one curve for each number of "
+                "clusters, lighter for more clusters. If it is flat in the middle, hardly any pair is "
+                "ambiguous."
                 + (
                     f" Pairs were sampled: curves hold within {sampled:.4f} with 99% probability."
                     if sampled
@@ -82,8 +84,8 @@ def how_many(study: Any) -> dict[str, Any]:
         ],
         "figures": figures,
         "tracking": _svg_study.tracking(tracking),
-        "tracking_text": f"{count(tracking.labels.shape[1], 'object')} from left to right, a row for each number of clusters, one color for a cluster as "
-        "long as it is mostly the same objects."
+        "tracking_text": f"{count(tracking.labels.shape[1], 'object')} from left to right, a row for each "
+        "number of clusters, the same color for a cluster as long as it holds mostly the same objects."
         + (f" Framed: the answer, {study.n_clusters}." if study.n_clusters > 1 else ""),
         "table": _table(study, _SHOWN),
         "as_there": _table(study, _AS_THERE),
@@ -93,14 +95,16 @@ def how_many(study: Any) -> dict[str, Any]:
 
 def _gain_text(display: ChooseKDisplay, study: Any) -> str:
     if display.low is None:
-        return "Log of each eigenvalue over the next. There were no references to compare stability with."
+        return (
+            "Logarithm of each eigenvalue over the next. There were no references to compare stability with."
+        )
     chosen = (
         "Filled: the answer. " if study.n_clusters > 1 else "No number is chosen: the tests found nothing. "
     )
     rings = "Rings: also plausible. " if study.alternatives else ""
     return (
-        "Mean adjusted Rand index of every two clusterings with so many clusters, minus its mean over "
-        "references without clusters; gray: "
+        "Mean adjusted Rand index between pairs of clusterings with this number of clusters, minus its mean "
+        "over references without clusters; gray: "
         f"90% of these. {chosen}{rings}".strip()
     )
 

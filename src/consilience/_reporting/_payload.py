@@ -16,7 +16,7 @@ _PAYLOAD = 4_000_000  # characters that labels, confidence and names of all obje
 
 
 def payload(fitted: Fitted) -> tuple[dict[str, Any] | None, list[str]]:
-    """Labels, confidence and names of all objects, as far as they fit; notes on what does not."""
+    """Labels, confidence and names of all objects, as far as they fit, and notes on what does not fit."""
     n, wide = fitted.n_samples, fitted.n_clusters > 256
     room = _PAYLOAD
     labels = 4 * n * (2 if wide else 1) // 3
@@ -50,13 +50,14 @@ def payload(fitted: Fitted) -> tuple[dict[str, Any] | None, list[str]]:
                 pack(levels(tie).ravel(), "u2"),
             ]
         else:
-            notes.append("Ties are known to this page for the least certain objects only, to keep it small.")
+            notes.append("To keep the page small, it holds ties only for the least certain objects.")
     return data, notes
 
 
 def members(fitted: Fitted) -> str | None:
-    """The labels of all objects in all base clusterings, for a file to run again with; None if they are too
-    many.
+    """The labels of all objects in all base clusterings, for a file to run again with.
+
+    None if they are too many.
     """
     distinct = fitted.distinct
     wide = distinct.n_clusters_per_clustering.max() > 255

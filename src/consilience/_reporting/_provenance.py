@@ -1,4 +1,4 @@
-"""Where a result comes from, and how to get it again."""
+"""Where a result comes from, and how to reproduce it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def facts(
 
 
 def study_facts(study: Any, source: Any, seconds: float | None) -> list[tuple[str, str]]:
-    """The same of a study of k that found no clusters."""
+    """The same for a study of k that found no clusters."""
     data = count(study.n_samples, "object")
     rows = [("Data", f"{printable(source)}: {data}" if source is not None else data)]
     if study.sample is not None:
@@ -127,7 +127,7 @@ def generator(fitted: Fitted) -> str:
 
 
 def seed_of(estimator: Any) -> str | None:
-    """The seed in words, or None where nothing is random."""
+    """The seed in words, or None if nothing is random."""
     parameters = estimator.get_params(deep=False)
     if "random_state" not in parameters:
         return None
@@ -144,8 +144,9 @@ def seed_of(estimator: Any) -> str | None:
 def reproduce(
     fitted: Fitted, given: dict[str, Any], command: str | None, *, held: bool
 ) -> list[dict[str, str]]:
-    """Blocks of text and code. given: what else the page was made from; held: whether it carries the base
-    clusterings.
+    """Blocks of text and code that reproduce the result.
+
+    given: what else the page was made from; held: whether it carries the base clusterings.
     """
     if command:
         return [{"text": "Run, in the folder with the same file:", "code": printable(command, 4000)}]
@@ -185,7 +186,7 @@ def reproduce(
 
 
 def _weighted(fitted: Fitted, lines: list[str]) -> str:
-    """The argument that passes weights on, where there are any."""
+    """The argument that passes weights on, if there are any."""
     if (fitted.weights == 1).all():
         return ""
     lines.append("# weights: those of the objects")
@@ -193,7 +194,7 @@ def _weighted(fitted: Fitted, lines: list[str]) -> str:
 
 
 def _call(estimator: Any) -> str:
-    """The expression that makes an equal estimator, parameters at their defaults left out."""
+    """The expression that makes an equal estimator, without parameters that have their defaults."""
     defaults = type(estimator)().get_params(deep=False) if _has_defaults(type(estimator)) else {}
     shown = []
     for name, value in estimator.get_params(deep=False).items():

@@ -1,4 +1,4 @@
-"""The page: numbers from the displays, words from one file for each section, one template."""
+"""The page: numbers from the displays, text from one file for each section, and one template."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from ._embed import printable, to_json
 from ._methods import words_of
 from ._words import count, number, percent
 
-_RIDGES = 40  # clusters that the picture of confidence has room for
+_RIDGES = 40  # number of clusters that the picture of confidence has room for
 
 
 class Report:
@@ -54,14 +54,14 @@ class Report:
     Attributes
     ----------
     html : str
-        The whole page: no other file, no network.
+        The whole page, which needs no other file and no network.
     path : Path or None
         Where it was last written.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> page = cs.report(model)  # doctest: +SKIP
     >>> page.save("report.html")  # doctest: +SKIP
     """
@@ -71,7 +71,7 @@ class Report:
         self.path: Path | None = None
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page: whole or not at all."""
+        """Write the page to a file, whole or not at all."""
         with atomic_write(path) as handle:
             handle.write(self.html.encode("utf-8"))
         self.path = Path(path)
@@ -82,10 +82,13 @@ class Report:
         return f"Report({where}, {len(self.html) / 1e6:.2f} MB)"
 
     def _repr_html_(self) -> str:
-        """In a notebook: the page in a frame of its own, so that its style does not leak."""
+        """Show the page in a frame of its own in a notebook, so that its style does not leak."""
         from html import escape
 
-        return f'<iframe srcdoc="{escape(self.html)}" title="consilience report" width="100%" height="800" style="border:0"></iframe>'
+        return (
+            f'<iframe srcdoc="{escape(self.html)}" title="consilience report" '
+            'width="100%" height="800" style="border:0"></iframe>'
+        )
 
 
 def report(
@@ -102,37 +105,40 @@ def report(
     seconds: float | None = None,
     warnings: Sequence[str] = (),
 ) -> Report:
-    """One self-contained page about a consensus: the answer, how sure it is, the evidence, how to reproduce
-    it.
+    """Make one self-contained page about a consensus.
+
+    The page shows the answer, how sure it is, the evidence, and how to reproduce it.
 
     Parameters
     ----------
-    model : fitted consensus method or pipeline, or a dict of them by name, or a list; or a ChooseKResult of :func:`choose_k`
-        With several, the first is reported and the others are compared with it. For labels from elsewhere,
-        ``consilience._results.view.Fitted.from_ensemble(ensemble, labels)``. Of a study, its consensus for
-        the answer is reported; where that is one cluster, the study alone.
+    model : fitted consensus method or pipeline, dict or list of them, or ChooseKResult
+        The first of several models is reported, and the others are compared with it; a dict names them. For
+        labels from elsewhere, pass ``consilience._results.view.Fitted.from_ensemble(ensemble, labels)``. For
+        a study, which :func:`choose_k` returns, its consensus with the chosen number of clusters is reported,
+        or the study alone if the answer is one cluster.
     X : array, sparse matrix or data frame (n_samples, n_features), optional
-        The features, for a picture of the objects and for what distinguishes the clusters; without them the
-        picture is made from the clusterings.
+        The features, to draw the objects and to show what distinguishes the clusters. Without them, objects
+        are drawn by the clusterings.
     path : path, optional
-        Where to write the page; checked before any work.
+        Where to write the page; this is checked before any work.
     labels_true : array (n_samples,), optional
-        Known classes, for scores, a strip beside the heat map, and a color of the points.
+        Known classes, for scores, a strip beside the heat map, and colors of the points.
     annotations : data frame or dict of columns, optional
-        What else is known about the objects, such as batch, age or treatment: a strip beside the heat map and
-        a color of the points for each column, at most 12. Rows of a data frame are matched by name where it
-        and the objects have names.
+        Further facts about the objects, such as batch, age or treatment. Each column, of at most 12, becomes
+        a strip beside the heat map and colors of the points. Rows of a data frame are matched by name where
+        it and the objects have names.
     title : str, optional
+        The heading of the page.
     source : str, optional
         What the data are, such as the name of a file.
     sample_names : sequence, optional
-        Names of the objects, where the model knows none.
+        Names of the objects, if the model has none.
     command : str, optional
         The shell command that made the result; shown instead of Python code.
     seconds : float, optional
         How long the work took.
     warnings : sequence of str
-        Further remarks to show on top.
+        Further remarks to show at the top.
 
     Returns
     -------
@@ -141,14 +147,14 @@ def report(
 
     Notes
     -----
-    O(n m) time beyond the method's own; no array of size n x n. The page stays below 6 MB: pairs are averaged
-    in blocks, points are sampled (and it says so), names are left out if they are too long together. Needs
-    the extra ``report``.
+    The page takes O(n m) time beside that of the method, and no array of size n x n. It stays below 6 MB:
+    pairs are averaged in blocks, points are sampled (and the page says so), and names are left out if they
+    are too long together. It needs the extra ``report``.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> page = cs.report(model)  # doctest: +SKIP
     """
     jinja2 = need("jinja2", "report", "A report")
@@ -249,7 +255,7 @@ def _content_of(main, name, fitted, X, labels_true, notes, source, seconds, comm
 
 
 def _left_out(fitted, X: Any) -> bool:
-    """Whether X has rows of objects of weight 0, which the pipeline labels but the consensus does not know."""
+    """Whether X has objects of weight 0, which the pipeline labels but the consensus does not know."""
     rows = X.shape[0] if hasattr(X, "shape") else len(X)
     return fitted.pipeline is not None and rows == len(fitted.pipeline.labels_) != fitted.n_samples
 
@@ -277,7 +283,7 @@ def _tiles(fitted) -> list[tuple[str, str]]:
 
 
 def _history(fitted) -> dict[str, Any]:
-    """Curves of what the method recorded that a reader can use; nothing where there is nothing."""
+    """Curves of the recorded quantities that a reader can use; empty if there are none."""
     found: dict[str, Any] = {"history": [], "pacing": None, "pacing_text": "", "history_text": []}
     if not fitted.terms:
         return found
@@ -306,7 +312,7 @@ def _history(fitted) -> dict[str, Any]:
         low, high = float(np.nanmin(pace.share)), float(pace.share[-1])
         found["pacing_text"] = (
             f"Self-pacing: easy evidence first. The share of {pace.what} that the method works with: "
-            f"{100 * low:.3g}% at the least, {100 * high:.3g}% at the end."
+            f"{100 * low:.3g}% at least, {100 * high:.3g}% at the end."
         )
     return found
 
@@ -328,8 +334,9 @@ def _sections(values: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _study_of(model: Any) -> ChooseKResult | None:
-    """The study itself, or that by which a pipeline chose its number of clusters; of several models, the
-    first one's.
+    """The study itself, or the one by which a pipeline chose its number of clusters.
+
+    Of several models, the first counts.
     """
     if isinstance(model, ChooseKResult):
         return model
@@ -338,7 +345,7 @@ def _study_of(model: Any) -> ChooseKResult | None:
 
 
 def _rows(values: Any, study: ChooseKResult) -> Any:
-    """Those of the objects that were studied; what is given for them alone stays as it is."""
+    """The values of the objects that were studied; values given for these objects alone stay unchanged."""
     if values is None or study.sample is None:
         return values
     if isinstance(values, dict):
@@ -352,10 +359,10 @@ def _rows(values: Any, study: ChooseKResult) -> Any:
 
 
 def _of_study(jinja2, study, path, title, source, command, seconds, remarks) -> Report:
-    """A page about a study that found no clusters: there is no consensus to report."""
+    """A page about a study that found no clusters, so that there is no consensus to report."""
     values = {
         "title": printable(title or ("How many clusters" + ("" if source is None else f": {source}")), 200),
-        "lead": ["Nothing tells these data from one cloud: no clusters are reported."],
+        "lead": ["Nothing distinguishes these data from a single cloud: no clusters are reported."],
         "warnings": [printable(text, 1000) for text in remarks],
         "how_many": _how_many.how_many(study),
         "facts": _provenance.study_facts(study, source, seconds),
@@ -368,7 +375,7 @@ def _of_study(jinja2, study, path, title, source, command, seconds, remarks) -> 
 
 
 def _render(jinja2: Any, values: dict[str, Any], name: str = "report.html.j2") -> str:
-    """A template filled in; text is escaped unless it is our own markup."""
+    """Fill in a template; text is escaped unless it is our own markup."""
     markup = need("markupsafe", "report", "A report").Markup
     folder = resources.files(__package__) / "templates"
     script = (folder / "report.js").read_text(encoding="utf-8") if "data" in values else ""

@@ -1,5 +1,6 @@
-"""Small still drawings for the page. Colors come from the page's style sheet, so that they follow light and
-dark.
+"""Small static drawings for the page.
+
+Colors come from the style sheet of the page, so that they follow its light or dark mode.
 """
 
 from __future__ import annotations
@@ -36,13 +37,13 @@ def ridges(display: ConfidenceDisplay) -> str:
             if count:
                 height = max(1.0, (step - 5) * count / peaks[j])
                 bars.append(
-                    f"M{x(display.edges[b]) + 0.5:.1f},{base}v{-height:.1f}h{span / len(display.counts[j]) - 1:.1f}v{height:.1f}z"
+                    f"M{x(display.edges[b]) + 0.5:.1f},{base}v{-height:.1f}"
+                    f"h{span / len(display.counts[j]) - 1:.1f}v{height:.1f}z"
                 )
         low, middle, high = display.quartiles[j]
         title = (
             f"Cluster {j}: {display.sizes[j]:,} objects, median confidence {middle:.2f}, half of them "
-            f"between {low:.2f} "
-            f"and {high:.2f}"
+            f"between {low:.2f} and {high:.2f}"
         )
         parts.append(
             f'<g><title>{escape(title)}</title><path d="{"".join(bars)}" fill="{color(j)}"/>'
@@ -112,7 +113,7 @@ def _steps(name, values, stage, *, width, height, log=False, percent=False) -> s
 
 
 def room(text: str) -> float:
-    """What a label may take; a percent sign is half as wide again as a digit."""
+    """The width that a label may take; a percent sign is half as wide again as a digit."""
     return _TEXT_WIDTH * (len(text) + 0.5 * text.count("%"))
 
 

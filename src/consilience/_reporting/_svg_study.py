@@ -1,4 +1,4 @@
-"""Still drawings of a study of k: curves over k with the band of the references, CDFs, the tracking strip."""
+"""Static drawings of a study of k: curves over k with the band of references, CDFs, the tracking strip."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Frame(NamedTuple):
 
 
 def _frame(x: np.ndarray, curves: list[np.ndarray], x_ticks: list[float], name: str, *, pad: float = 0.06):
-    """(frame, what it is drawn with): grid lines, numbers and the name of the x axis."""
+    """(frame, its drawing): grid lines, numbers and the name of the x axis."""
     known = np.concatenate([one[np.isfinite(one)] for one in curves])
     low, high = float(known.min()), float(known.max())
     margin = pad * ((high - low) or 1.0)
@@ -67,7 +67,7 @@ def round_ticks(low: float, high: float) -> list[float]:
 
 
 def _ticks(ks: np.ndarray) -> list[float]:
-    """Those numbers that there is room for."""
+    """The numbers of clusters that there is room for."""
     step = -(-len(ks) // 12)
     return ks[::step].tolist()
 
@@ -89,7 +89,7 @@ def _band(frame: Frame, x, low, high) -> str:
 
 
 def gain(display: ChooseKDisplay) -> str:
-    """The curve over the band of the references, the answer filled, alternatives ringed."""
+    """The curve over the band of the references, with the answer filled and alternatives ringed."""
     ks, values = display.n_clusters_tried, display.values
     curves = [values] if display.low is None else [values, display.low, display.high]
     frame, parts = _frame(ks, curves, _ticks(ks), "number of clusters")
@@ -107,7 +107,7 @@ def gain(display: ChooseKDisplay) -> str:
 
 
 def spectrum(display: SpectrumDisplay) -> str:
-    """Eigenvalues over the band of the references, a line where the largest gap is."""
+    """Eigenvalues over the band of the references, with a line at the largest gap."""
     number = np.arange(1, len(display.values) + 1)
     frame, parts = _frame(
         number, [np.array([0.0, 1.0])], _ticks(number), "number of the eigenvalue", pad=0.03
@@ -122,7 +122,7 @@ def spectrum(display: SpectrumDisplay) -> str:
 
 
 def cdfs(display: CDFDisplay) -> str:
-    """One curve for each k, the later the lighter, its number at the end where it has most room."""
+    """One curve for each k, lighter for larger k, with its number where it has most room."""
     ends = np.array([0.0, 1.0])
     frame, parts = _frame(ends, [ends], [0, 0.25, 0.5, 0.75, 1], "co-association", pad=0.03)
     count = len(display.n_clusters_tried)
@@ -141,7 +141,7 @@ def cdfs(display: CDFDisplay) -> str:
 
 
 def delta_area(display: DeltaAreaDisplay) -> str:
-    """The curve, and dashed that of clusters of equal size."""
+    """The curve, and a dashed one for clusters of equal size."""
     frame, parts = _frame(
         display.n_clusters_tried,
         [display.delta, display.balanced],
@@ -157,7 +157,7 @@ def delta_area(display: DeltaAreaDisplay) -> str:
 
 
 def tracking(display: TrackingDisplay) -> str:
-    """A row for each k, in the colors of the clusters; equal neighbors are one rectangle."""
+    """A row for each k, in the colors of the clusters; equal neighbors form one rectangle."""
     strip = display.strip(_STRIP)
     rows, columns = strip.shape
     left, step, width = 34, 20, 580
@@ -181,5 +181,8 @@ def tracking(display: TrackingDisplay) -> str:
                 f'<rect class="chosen-row" x="{left}" y="{top - 1.5}" width="{width - left - 4}" '
                 f'height="{step}"/>'
             )
-    label = f"Clusters of the objects for {', '.join(map(str, display.n_clusters_tried.tolist()))} clusters, colors kept."
+    label = (
+        f"Clusters of the objects for {', '.join(map(str, display.n_clusters_tried.tolist()))} "
+        f"clusters, in matching colors."
+    )
     return picture(width, 8 + step * rows, label, parts)

@@ -1,4 +1,4 @@
-"""Numbers as people say them."""
+"""Numbers in readable form."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def count(value: float, noun: str) -> str:
 
 
 def percent(share: float) -> str:
-    """0.614 as 61%; what is neither nothing nor all never reads 0% or 100%."""
+    """0.614 as 61%; a share strictly between 0 and 1 never reads 0% or 100%."""
     if math.isnan(share):
         return "unknown"
     if 0 < share < 0.005:

@@ -1,15 +1,14 @@
-"""What a first use has to compile, how long that takes, and a process that compiles beside this one
-meanwhile.
+"""What a first use has to compile, how long that takes, and a second process that compiles meanwhile.
 
 ``first_use.json`` lists the kernels that each method, generator and measure calls on a few objects, in the
 order of their calls, with the CPU seconds that compiling took when the list was made (``python -m
-benchmarks.bench_first_use --store``). A kernel that is not on it, or is called with other types, is compiled
-when it is met.
+benchmarks.bench_first_use --store``). A kernel that is not on the list, or is called with other types, is
+compiled when it is first called.
 
-The process beside compiles from the end of the list, this one from its beginning as it calls them; what one
-has compiled the other finds on disk. No ``fit`` starts it: in a program that embeds Python,
-``sys.executable`` may be anything, and who calls a library does not expect processes. The command line does,
-and so can any script.
+The second process compiles from the end of the list, this one from the beginning, as it calls the kernels;
+each finds on disk what the other has compiled. ``fit`` never starts the second process: in a program that
+embeds Python, ``sys.executable`` may be anything, and callers of a library do not expect processes. The
+command line starts it, and any script can.
 """
 
 from __future__ import annotations
@@ -32,8 +31,8 @@ LIST = Path(__file__).with_suffix(".json")
 #: Set to 0, no process is started.
 VARIABLE = "CONSILIENCE_COMPILE_BESIDE"
 PROCESS = "from consilience._warmup.second_process import compile_from_the_end; compile_from_the_end(names)"
-_WORTH = 3.0  # CPU seconds of compiling; a process takes more than one to begin
-_TWO = 0.65  # of the seconds of one, where two compile
+_WORTH = 3.0  # CPU seconds of compiling; a process takes more than one second to start
+_TWO = 0.65  # share of the time of one process that two processes take
 
 
 class Needed(NamedTuple):
@@ -41,7 +40,7 @@ class Needed(NamedTuple):
 
     name: str
     signature: str
-    seconds: float  # of one core, to compile it and what it calls
+    seconds: float  # on one core, to compile the kernel and what it calls
 
 
 @cache
@@ -51,25 +50,27 @@ def _stored() -> tuple[tuple[Needed, ...], dict[str, list[int]]]:
 
 
 def needed(names: Iterable[str]) -> list[Needed]:
-    """What these (names of :func:`.warming.tasks`) call, in that order, each kernel once."""
+    """The kernels that ``names`` of :func:`.warming.tasks` call, in that order, each once."""
     kernels, uses = _stored()
     return list(dict.fromkeys(kernels[i] for name in names for i in uses.get(name, ())))
 
 
 def missing(names: Iterable[str]) -> list[Needed]:
-    """What of it is not on disk."""
+    """The kernels needed that are not on disk."""
     return [kernel for kernel in needed(names) if not is_kept(kernel.name, kernel.signature)]
 
 
 @contextmanager
 def compiling_beside(names: Iterable[str], say: Callable[[str], object] | None = None) -> Iterator[None]:
-    """Within: a process compiles what these need and is not on disk. It says how much that is, and ends with
-    the block or this process.
+    """Within the block, a second process compiles what ``names`` need and is not on disk.
+
+    ``say`` gets the number of kernels and the expected time. The process ends with the block or with this
+    process.
     """
     names = list(names)
     wanted = missing(names)
     seconds = sum(kernel.seconds for kernel in wanted)
-    if seconds < _WORTH:  # over before anybody has read what it is
+    if seconds < _WORTH:  # over before the message could be read
         yield
         return
     process = _start(names) if _may_start() else None
@@ -80,13 +81,17 @@ def compiling_beside(names: Iterable[str], say: Callable[[str], object] | None =
         yield
     finally:
         if process is not None:
-            process.communicate()  # closes its input, at which it ends
+            process.communicate()  # closes its input, which ends it
 
 
 def _announcement(count: int, seconds: float, *, beside: bool) -> str:
     expected = max(1, round(seconds * (_TWO if beside else 1.0)))
     how = "two processes" if beside else "one process"
-    kept = "kept on disk for next time" if can_keep() else "for this run only, as nothing can be kept on disk"
+    kept = (
+        "kept on disk for next time"
+        if can_keep()
+        else "for this run only, because nothing can be kept on disk"
+    )
     return (
         f"First use: compiling {count} kernel{'s' * (count > 1)} for this machine in {how}, "
         f"about {expected} second{'s' * (expected > 1)}; {kept}."
@@ -105,7 +110,7 @@ def _may_start() -> bool:
 
 
 def _start(names: list[str]) -> subprocess.Popen | None:
-    # The path as it is here: neither the present folder nor anything else may come before it.
+    # The same path as here: neither the current folder nor anything else may come before it.
     code = f"import sys; sys.path[:] = {sys.path!r}; names = {names!r}\n{PROCESS}"
     try:
         return subprocess.Popen(
@@ -114,5 +119,5 @@ def _start(names: list[str]) -> subprocess.Popen | None:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-    except OSError:  # no further process is allowed: this one compiles all of it
+    except OSError:  # no further process is allowed: this one compiles everything
         return None

@@ -1,5 +1,6 @@
-"""The process that compiles beside another one (:mod:`.first_use`). What takes long to import comes when it
-listens already.
+"""The second process that compiles for another one (:mod:`.first_use`).
+
+Slow imports come after it has begun to listen.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import threading
 
 
 def compile_from_the_end(names: list[str]) -> None:
-    """Compile what these need and is not on disk, last used first, until all is there or the input is closed."""
+    """Compile what ``names`` need and is not on disk, last used first, until done or the input is closed."""
     threading.Thread(target=_end_with_input, daemon=True).start()
     from .._kernels.compile.cached import can_keep, compile_now
     from .first_use import missing
@@ -23,7 +24,7 @@ def compile_from_the_end(names: list[str]) -> None:
 
 
 def _end_with_input() -> None:
-    sys.stdin.buffer.read()  # returns when the other process closes it, in whatever way it ends
+    sys.stdin.buffer.read()  # returns when the other process closes it, however that process ends
     compiler = sys.modules.get("consilience._kernels.compile.jit")
-    with getattr(compiler, "WRITING", contextlib.nullcontext()):  # no half of a file is left behind
+    with getattr(compiler, "WRITING", contextlib.nullcontext()):  # no partial file is left behind
         os._exit(0)

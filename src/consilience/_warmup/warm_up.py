@@ -1,8 +1,8 @@
-"""Everything that is compiled at first use, compiled now: each method, generator and measure once, on a few
-objects.
+"""Compile ahead everything that is compiled at first use.
 
-What is compiled is kept on disk (``_kernels/compile/jit.py``), so that it is there for every later process:
-of a container that is being built, of a machine that many share, before measurements.
+Each method, generator and measure is used once on a few objects. Compiled code is kept on disk
+(``_kernels/compile/jit.py``), so that every later process finds it: in a container image, on a machine that
+many share, before measurements.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import numpy as np
 from .._kernels.compile.cached import times_compiled
 from .._kernels.runtime.threads import resolve_jobs
 
-#: Objects of the data that fit a core's cache, and more than do.
+#: Numbers of objects: data that fit into the cache of a core, and data that do not.
 FEW, MANY = 240, 9000
 
 
 class Warmed(NamedTuple):
-    """One thing that is ready now."""
+    """One task that has been compiled."""
 
     name: str
     seconds: float
@@ -33,10 +33,9 @@ class Warmed(NamedTuple):
 
 
 def warm_up(names: list[str] | None = None, *, n_jobs: int | None = -1) -> Iterator[Warmed]:
-    """Use what is named (default: all of :func:`tasks`) once, so that it is compiled; yields each when it is
-    ready.
+    """Use each name (default: all of :func:`tasks`) once, so that it is compiled, and yield it when ready.
 
-    On several cores in processes beside each other: compilers do not share one.
+    On several cores, this is done in parallel processes, because compilers cannot share one.
     """
     names = list(tasks()) if names is None else names
     jobs = min(resolve_jobs(n_jobs), len(names))
@@ -49,16 +48,16 @@ def warm_up(names: list[str] | None = None, *, n_jobs: int | None = -1) -> Itera
 
 
 def warm(name: str) -> Warmed:
-    """Use one thing once."""
+    """Run one task once."""
     task, before, begun = tasks()[name], times_compiled(), perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what a few made-up objects give is nobody's concern
+        warnings.simplefilter("ignore")  # warnings about a few made-up objects concern nobody
         task()
     return Warmed(name, perf_counter() - begun, times_compiled() - before)
 
 
 def tasks() -> dict[str, Callable[[], Any]]:
-    """What there is to warm up, by name: what most users use first comes first."""
+    """Everything that can be compiled ahead, by name; what most users need first comes first."""
     from ..consensus import methods
     from ..generate import generators
     from ..multitask import methods as multitask_methods
@@ -81,7 +80,7 @@ def _features(n: int, d: int = 6) -> np.ndarray:
 
 
 def _labels(n: int, kind: type, missing: bool = False) -> np.ndarray:
-    """Six clusterings of which some objects are unsure."""
+    """Six clusterings that are unsure of some objects."""
     rng = np.random.default_rng(0)
     labels = np.tile(np.arange(n)[:, None] % 3, (1, 6))
     mixed = rng.random(labels.shape) < 0.2

@@ -1,4 +1,4 @@
-"""The same estimators past one machine's memory: ensembles and features that are collections of Dask.
+"""The same estimators for data larger than memory: ensembles and features that are Dask collections.
 
 >>> import dask.array as da
 >>> import consilience as cs
@@ -7,10 +7,11 @@
 >>> model.labels_.compute().tolist()
 [1, 1, 0, 0, 0]
 
-:class:`DaskEnsemble` holds base clusterings as a Dask array or data frame, :func:`make_ensemble` makes them of features. Every consensus
-method takes the ensemble in ``fit``; :class:`~consilience.ConsensusClustering` takes Dask features. What they
-learn about objects is lazy and has the chunks of the input; ``model.to_local()`` is the same model without
-anything lazy. The page docs/dask.md has more.
+:class:`DaskEnsemble` holds base clusterings as a Dask array or data frame, and :func:`make_ensemble` makes
+them from features. Every consensus method takes the ensemble in ``fit``;
+:class:`~consilience.ConsensusClustering` takes Dask features. What they learn about objects is lazy and has
+the chunks of the input; ``model.to_local()`` is the same model without anything lazy. The page docs/dask.md
+has more.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from ..errors import need
 
 need("dask.array", "dask", "consilience.dask")
 
-from .ensemble import DaskEnsemble  # noqa: E402  (what is missing is told first)
+from .ensemble import DaskEnsemble  # noqa: E402  (the error for a missing package comes first)
 from .generation import make_ensemble  # noqa: E402
 
 __all__ = ["DaskEnsemble", "make_ensemble"]

@@ -1,6 +1,6 @@
-"""Methods that go through all distinct objects in blocks, where these are too many for one place: k x k sums,
-then rows one by one.
+"""Methods that go through all distinct objects in blocks, where these are too many for one place.
 
+They compute k x k sums first, and then place the rows one by one.
 LWGP and CoassociationKMeans are k-means of points z_p = (Y_p M) / (Y_p e), and M and e come from sums over
 all objects:
 
@@ -10,9 +10,9 @@ all objects:
     CoassociationKMeans   e = 1,  M = R,  K = R R'                                                      (4)
 
 Y (u, k) is the indicator of u distinct objects, w (u,) their weights. Every object goes to the nearest center
-of a k-means of the heaviest distinct objects (:data:`SAMPLE` at most). Sums of whole weights are exact, those
-of (2) round bucket by bucket: answers are those of one machine up to that, and to what k-means makes of the
-heaviest objects in place of all.
+of a k-means of the heaviest distinct objects (:data:`SAMPLE` at most). Sums of whole weights are exact, and
+those of (2) are rounded bucket by bucket. Answers are those of one machine, except for this rounding and for
+k-means on the heaviest objects instead of all.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ from .tables import Table
 
 #: Distinct objects that k-means works on.
 SAMPLE = 50_000
-_BLOCK = 1 << 12  # rows whose points are made at a time
+_BLOCK = 1 << 12  # number of rows whose points are computed at a time
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What sums over all objects give: the map to points, and what the method keeps beside it."""
+    """Results of the sums over all objects: the map to points, and what else the method keeps."""
 
     M: np.ndarray  # (k, q)
     e: np.ndarray  # (k,)
@@ -62,17 +62,17 @@ class Learned:
 
 
 def goes_in_blocks(model: Any) -> bool:
-    """Whether a method is among those of this file."""
+    """Whether this file has a version of the method."""
     return type(model) in _LEARN
 
 
 def fit_in_blocks(model: Any, found: Found) -> tuple[Any, tuple[str, ...], float]:
-    """(a model of the heaviest distinct objects that places all as the method does, no names, 1)."""
+    """(a model of the heaviest distinct objects that places all objects as the method does, no names, 1)."""
     if model.min_cluster_size is not None:
         raise InputError(
-            f"min_cluster_size is given, and {found.size:,} distinct objects are more than the "
-            f"{found.limit:,} that are brought to one place. Raise "
-            "max_distinct, or merge small clusters of labels_ afterwards."
+            f"min_cluster_size is given, but there are {found.size:,} distinct objects, more than the "
+            f"{found.limit:,} that are brought to one place. Raise max_distinct, or merge small clusters of "
+            "labels_ afterwards."
         )
     offsets = np.concatenate([[0], np.cumsum([len(own) for own in found.categories])])
     k = int(offsets[-1])
@@ -106,7 +106,7 @@ def fit_in_blocks(model: Any, found: Found) -> tuple[Any, tuple[str, ...], float
 
 
 def _about(placer: Placer) -> dict[str, Any]:
-    """What every model keeps, of the sample."""
+    """What every model keeps about the sample."""
     own = placer.distinct
     assert isinstance(own, Compressed)
     confidence = placer.confidence(own.labels, placer.labels)
@@ -124,7 +124,7 @@ def _about(placer: Placer) -> dict[str, Any]:
 
 
 def heaviest_table(found: Found, most: int) -> Table:
-    """The heaviest distinct rows of all buckets, in the codes of all."""
+    """The heaviest distinct rows of all buckets, in the codes of all objects."""
     few = collect([call(tables.heaviest, bucket, most, found.exponent) for bucket in found.buckets])
     return tables.heaviest(tables.gathered(few), most, found.exponent)
 
@@ -167,7 +167,7 @@ def _of_bucket(
 
 
 def _added(parts: list[Any]) -> Any:
-    """Arrays by +; of accounts each part by its own rule: sum, sum, smallest."""
+    """Arrays are added; each part of an account has its own rule: sum, sum, smallest."""
     if isinstance(parts[0], tuple):
         table, sizes, first = zip(*parts)
         return sum(table[1:], table[0]), sum(sizes[1:], sizes[0]), np.minimum.reduce(first)
@@ -197,7 +197,7 @@ def _account(
 
 
 def _most_company(table: Table, weights: np.ndarray, offsets: np.ndarray, placer: Placer) -> np.ndarray:
-    """(1, c) the largest company that an object of each cluster keeps."""
+    """(1, c) the largest company of any object of each cluster."""
     labels = placer.predict(table.labels, n_jobs=1)
     most = np.zeros(placer.n_clusters)
     np.maximum.at(most, labels, placer.evidence.company_of(table.labels, labels, n_jobs=1))
@@ -256,7 +256,7 @@ class Points:
     unit: bool
 
     def of(self, codes: np.ndarray) -> np.ndarray:
-        """(b, q); zeros where nothing is known."""
+        """Points (b, q) of rows of codes; zeros where nothing is known."""
         sums = Labels(codes, self.offsets).gather(self.matrix, n_jobs=1)
         below = sums[:, -1:]
         points = sums[:, :-1] / np.where(below > 0, below, 1.0)
@@ -299,7 +299,7 @@ class Placer(Predictor):
         return out
 
     def predict(self, codes: Any, *, n_jobs: int | None = -1) -> np.ndarray:
-        """(n,) the nearest center; -1 where all labels are missing."""
+        """Return the nearest center of each row (n,); -1 where all labels are missing."""
         parts = map_blocks(lambda a, b: self._nearest(codes[a:b]), len(codes), size=1 << 16, n_jobs=n_jobs)
         labels = np.concatenate(parts) if parts else np.empty(0, np.int64)
         return np.where((codes >= 0).any(axis=1), labels, -1)
@@ -307,7 +307,7 @@ class Placer(Predictor):
     def shares(
         self, codes: Any, top: int | None = None, *, n_jobs: int | None = -1
     ) -> tuple[np.ndarray | None, np.ndarray]:
-        """As of any model; the largest share is that of the cluster of :meth:`predict`."""
+        """Return the shares as any model does; the largest is that of the cluster of :meth:`predict`."""
         own, labels = self.evidence.ties(codes), self.predict(codes, n_jobs=n_jobs)
         known = labels >= 0
         lifted = own[known]
@@ -322,7 +322,7 @@ class Placer(Predictor):
 
 
 def _numbered(placer: Placer, sums: Sums) -> Placer:
-    """Clusters from the heaviest down, ties by the earliest object, with what all objects say about them."""
+    """Number clusters by weight, heaviest first, ties by the earliest object, with the evidence of all."""
     T, sizes, first = sums.add_up(_account, share(placer))
     filled = np.flatnonzero(sizes > 0)
     order = filled[np.lexsort((first[filled], -np.round(sizes[filled] / sizes.max(), 9)))]

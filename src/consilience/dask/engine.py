@@ -1,7 +1,7 @@
-"""Where tasks run: on the client in force, or else on this machine by the scheduler that Dask is set to, by
-default its threads.
+"""Where tasks run: on the active client, or else on this machine.
 
-Results are waited for with an eye on the workers, and asked for again where they were lost on the way.
+Without a client, the scheduler that Dask is set to runs them, by default on threads. The workers are watched
+while results are waited for, and results that were lost are requested again.
 """
 
 from __future__ import annotations
@@ -29,46 +29,47 @@ _LOOK = 2.0
 #: Seconds to wait while all workers are paused, or while there is none.
 _PATIENCE = 60.0
 _PATIENCE_FOR_WORKERS = 300.0
-#: How often tasks are asked for whose results are lost before they are here.
+#: How often tasks are requested whose results are lost before they arrive.
 _ATTEMPTS = 4
 
 
 def active_client() -> Any:
-    """The client of ``distributed`` that tasks go to; None where they stay in this process."""
+    """The client of ``distributed`` that tasks go to; None if they stay in this process."""
     refuse_inside_task()
     return client_in_force()
 
 
 def client_in_force() -> Any:
-    """The same, asked anywhere."""
+    """The same client, but it can be asked for anywhere."""
     owner = getattr(get_scheduler(), "__self__", None)
     return owner if hasattr(owner, "scatter") and hasattr(owner, "scheduler_info") else None
 
 
 def refuse_inside_task() -> None:
-    """A task that waits for others takes the place of one of them: with all places taken it would wait for
-    ever.
+    """Refuse to wait inside a task.
+
+    A task that waits for others takes the place of one of them: with all places taken, it would wait forever.
     """
     worker = sys.modules.get("distributed.worker")
     if worker is not None and hasattr(worker.thread_state, "execution_state"):
         raise InputError(
             "A fit of a Dask ensemble was called inside a Dask task, where it would wait for tasks that "
-            "wait for it. Call it where the "
-            "client is; to fit inside a task pass NumPy labels."
+            "wait for it. Call it where the client is; to fit inside a task, pass NumPy labels."
         )
 
 
 def collect(tasks: Sequence[Delayed]) -> list[Any]:
-    """What the tasks return; an interrupt cancels those that are under way.
+    """The results of tasks; an interrupt cancels those that are running.
 
-    Where the loss of workers took what tasks need, they are asked for again: of what is left, or anew.
+    If workers were lost with what tasks need, the tasks are requested again: from what is left, or from the
+    start.
     """
     tasks = list(tasks)
     client = active_client()
     if client is None:
         return list(dask.compute(*tasks))
     for attempt in range(_ATTEMPTS):
-        if attempt:  # under new names: the client remembers the fate of the former ones
+        if attempt:  # under new names: the client remembers the failure of the previous ones
             tasks = [delayed(itself, pure=False, traverse=False)(task) for task in tasks]
         futures = client.compute(tasks)
         try:
@@ -78,27 +79,26 @@ def collect(tasks: Sequence[Delayed]) -> list[Any]:
             if client.status != "running":
                 raise InputError(
                     "The Dask client was closed, or lost its scheduler, while a fit was waiting for its "
-                    "tasks. "
-                    "Connect again, and fit again."
+                    "tasks. Connect again, and fit again."
                 ) from error
         except BaseException:
             client.cancel(futures, force=True)
             raise
     raise InputError(
         f"Dask lost what a fit needs {_ATTEMPTS} times in a row, as it does when all workers die. Look at "
-        f"their logs, "
-        "give them more memory, and fit again."
+        "their logs, give them more memory, and fit again."
     )
 
 
 def itself(thing: Any) -> Any:
-    """A task that passes on what it is given."""
+    """A task that returns its argument."""
     return thing
 
 
 def _gathered(client: Any, futures: list[Any]) -> list[Any]:
-    """The results of futures; an error where no worker can run a task for too long, for which Dask waits for
-    ever.
+    """The results of futures; an error if no worker can run a task for too long.
+
+    Dask itself would wait forever.
     """
     pending = asyncio.run_coroutine_threadsafe(
         client.gather(futures, asynchronous=True), client.loop.asyncio_loop
@@ -116,13 +116,13 @@ def _gathered(client: Any, futures: list[Any]) -> list[Any]:
 
 
 def _is_at_work(worker: dict[str, Any]) -> bool:
-    """Whether a worker takes tasks, or has one that may end: paused ones finish what they have begun."""
+    """Whether a worker takes tasks or has one that may end: paused workers finish what they have begun."""
     counts = worker["metrics"].get("task_counts", {})
     return worker["status"] not in ("paused", "closing_gracefully") or counts.get("executing", 0) > 0
 
 
 def _check_patience(workers: list[dict[str, Any]], idle: float) -> None:
-    """Raise if nobody has worked for longer than workers take to start, or to make room."""
+    """Raise if no worker has worked for longer than workers take to start or to free memory."""
     if not workers and idle > _PATIENCE_FOR_WORKERS:
         raise InputError(
             f"The Dask cluster has had no workers for {idle:.0f} seconds. Start some, or close the client to "
@@ -139,7 +139,7 @@ def _check_patience(workers: list[dict[str, Any]], idle: float) -> None:
 
 
 def memory_of_a_task() -> float | None:
-    """Bytes that one task may take where the least is left for it; None where nobody knows."""
+    """Bytes that one task may take on the worker with the least memory left; None if unknown."""
     client = active_client()
     if client is None:
         free = available_memory()
@@ -150,7 +150,7 @@ def memory_of_a_task() -> float | None:
 
 
 def memory_in_all() -> float | None:
-    """Bytes that all workers have together; None where nobody knows."""
+    """Bytes that all workers have together; None if unknown."""
     client = active_client()
     if client is None:
         return available_memory()
@@ -159,7 +159,7 @@ def memory_in_all() -> float | None:
 
 
 def threads_here() -> int:
-    """Tasks that run at a time where there is no client."""
+    """Number of tasks that run at a time without a client."""
     scheduler = dask.config.get("scheduler", None)
     if scheduler in ("sync", "synchronous", "single-threaded") or scheduler is dask.get:
         return 1
@@ -169,9 +169,9 @@ def threads_here() -> int:
 
 
 def ensure_task_fits(needed: float, *, what: str, remedy: str) -> None:
-    """Raise before any work where a task is expected to take more than there is for it."""
+    """Raise before any work if a task is expected to take more memory than there is for it."""
     free = memory_of_a_task()
     if free is not None and needed > free:
         raise NotEnoughMemoryError(
-            f"{what} needs about {size(needed)}, but {size(free)} are there for one task; {remedy}."
+            f"{what} needs about {size(needed)}, but one task has {size(free)}; {remedy}."
         )

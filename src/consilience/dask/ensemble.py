@@ -25,39 +25,39 @@ from .graphs import blocks_of, call, indexes_of
 
 
 class DaskEnsemble(NamedClusterings):
-    """Several clusterings of the same objects, held by Dask: what consensus methods take past one machine's
-    memory.
+    """Several clusterings of the same objects, held by Dask, for data larger than memory.
 
     Parameters
     ----------
     labels : dask array or dask data frame (n_samples, n_clusterings)
-        Rows are objects, columns are clusterings. Values mean what they mean to
-        :class:`consilience.Ensemble`: any names, -1, NaN and the like are missing. Chunks may be of unknown
+        Rows are objects, columns are clusterings. Values are read as by :class:`consilience.Ensemble`: labels
+        may be of any kind, and -1, NaN and the like are missing. Chunks may be of unknown
         or zero size. Columns of a data frame are matched by name in every partition.
     clustering_names : sequence, optional
         Names of the columns; those of a data frame by default.
     sample_weight : dask array (n_samples,), optional
         Positive weights, in the chunks of the labels.
     max_distinct : int or None
-        The most distinct objects that are brought to one place. None is what fits into a quarter of the
-        memory here. Up to as many, a fit is the one of a single machine, label for label. Of more, LWGP and
-        CoassociationKMeans go through all of them in blocks, and every other method is fitted to as many of
-        the heaviest and places the rest as ``predict`` does; ``coverage_`` of the fitted model is the share
-        of the weight that took part.
+        The largest number of distinct objects that are brought to one place; None is the number that fits
+        into a quarter of the memory here. Up to this number, a fit gives the same labels as on a single
+        machine. If there are more, LWGP and CoassociationKMeans go through all of them in blocks. Every other
+        method is fitted to this number of the heaviest distinct objects and places the rest as ``predict``
+        does; ``coverage_`` of the fitted model is the share of the weight that took part.
     recipes, base_models : list, optional
-        As of :class:`consilience.Ensemble`; :func:`consilience.dask.make_ensemble` fills them in.
+        As in :class:`consilience.Ensemble`; :func:`consilience.dask.make_ensemble` fills them in.
 
     Notes
     -----
-    Nothing is computed before it is needed, and the labels are then read once: each block gives its distinct
-    rows, which are merged in a fixed tree. Give blocks of some 10^5 to 10^6 rows. ``fit`` reads them a second
-    time when its ``labels_`` are asked for.
+    Nothing is computed before it is needed. The labels are then read once: each block gives its distinct
+    rows, which are merged in a fixed tree. Use blocks of about 10^5 to 10^6 rows. The labels are read a
+    second time when ``labels_`` of the fitted model are computed.
 
     Examples
     --------
     >>> import dask.array as da
     >>> import consilience as cs
-    >>> ens = cs.dask.DaskEnsemble(da.from_array([["a", "x"], ["a", "x"], ["b", "y"], ["b", "nan"]], chunks=(2, 2)))
+    >>> labels = da.from_array([["a", "x"], ["a", "x"], ["b", "y"], ["b", "nan"]], chunks=(2, 2))
+    >>> ens = cs.dask.DaskEnsemble(labels)
     >>> ens
     DaskEnsemble: 4 objects, 2 clusterings, 2 blocks
     >>> ens.distinct()
@@ -119,7 +119,7 @@ class DaskEnsemble(NamedClusterings):
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Objects in each block; where Dask does not know them, they are counted when first asked for."""
+        """Number of objects in each block; where Dask does not know it, they are counted when needed."""
         if self._lengths is None:
             known = None if self.is_frame else self._collection.chunks[0]
             if known is None or any(math.isnan(length) for length in known):
@@ -142,12 +142,12 @@ class DaskEnsemble(NamedClusterings):
 
     @property
     def recipes(self) -> list[dict] | None:
-        """How each member was made, or None."""
+        """How each base clustering was made, or None."""
         return None if self._recipes is None else [dict(recipe) for recipe in self._recipes]
 
     @property
     def base_models(self) -> list[Any] | None:
-        """What labels further objects, one for each clustering, or None."""
+        """Models that label further objects, one for each clustering, or None."""
         return None if self._base_models is None else list(self._base_models)
 
     @property
@@ -164,47 +164,47 @@ class DaskEnsemble(NamedClusterings):
     # Distinct rows -----------------------------------------------------------------------------------------
 
     def distinct(self) -> LocalEnsemble:
-        """The distinct rows with their total weights as an ordinary ensemble, in memory: measures, plots and
-        reports take it.
+        """Return the distinct rows with their total weights as an ordinary ensemble in memory.
 
-        In the order of their first appearance. Raises where there are more than ``max_distinct``.
+        Measures, plots and reports take it. Rows are in the order of their first appearance. Raises an error
+        if there are more than ``max_distinct``.
         """
         if self.found.whole is None:
             raise InputError(
-                f"The labels have {self.found.size:,} distinct rows, more than the {self.found.limit:,} "
-                f"that are brought to one place. Raise "
-                "max_distinct, or fit a method: it goes through them in blocks or takes the heaviest."
+                f"The labels have {self.found.size:,} distinct rows, more than the {self.found.limit:,} that "
+                "are brought to one place. Raise max_distinct, or fit a method: it goes through them in "
+                "blocks or takes the heaviest."
             )
         return self.found.whole
 
     @cached_property
     def found(self) -> Found:
-        """What one pass over the labels finds."""
+        """The result of one pass over the labels."""
         return find_distinct(self)
 
     def blocks(self) -> list[Delayed]:
-        """The labels of each block of rows, as tasks."""
+        """Return the labels of each block of rows, as tasks."""
         return blocks_of(self._collection, self._names)
 
     def indexes(self) -> list[Delayed] | None:
-        """The index of each block of a data frame, as tasks; None of arrays, whose objects have positions."""
+        """Return the index of each block of a data frame, as tasks; None for arrays, whose objects have
+        positions.
+        """
         return indexes_of(self._collection) if self.is_frame else self._indexes
 
     def weights_of_blocks(self) -> list[Any]:
-        """The weights of each block, as tasks; None where there are none."""
+        """Return the weights of each block, as tasks; None where there are none."""
         return [None] * self.n_blocks if self._weights is None else blocks_of(self._weights)
 
     def lazily(
         self, tasks: Sequence[Delayed], *, dtype: Any, width: int | None = None, name: str = "labels"
     ) -> da.Array:
-        """One lazy array of what tasks return, one for each block: (n,), or (n, width)."""
+        """One lazy array of the results of tasks, one for each block: (n,), or (n, width)."""
         return stacked(tasks, self.lengths, dtype=dtype, width=width, name=name)
 
 
 def framed(columns: dict[str, da.Array], indexes: list[Delayed] | None) -> Any:
-    """A dask data frame of vectors of the same chunks, with the index of each block; positions where there is
-    none.
-    """
+    """A dask data frame of vectors of the same chunks, with the index of each block, or else positions."""
     pandas = need("pandas", "pandas", "to_frame()")
     frames = need("dask.dataframe", "dask", "to_frame() of a fit to Dask data")
     vectors = list(columns.values())
@@ -230,7 +230,7 @@ def stacked(
     width: int | None = None,
     name: str = "labels",
 ) -> da.Array:
-    """A dask array of blocks that tasks return, of known lengths: chunks and type are said, not asked for."""
+    """A dask array of blocks that tasks return, whose lengths and type are known in advance."""
     name = f"consilience-{name}-{dask.base.tokenize([task.key for task in tasks])}"
     columns = () if width is None else (0,)
     layer = {(name, i, *columns): task.key for i, task in enumerate(tasks)}
@@ -249,8 +249,7 @@ def _collection_of(labels: Any) -> tuple[Any, list[str] | None]:
         if labels.ndim != 2:
             raise InputError(
                 f"labels has shape {labels.shape}; expected two dimensions (n_samples, n_clusterings). "
-                f"Several vectors become one array by "
-                "dask.array.stack(vectors, axis=1)."
+                "Several vectors become one array by dask.array.stack(vectors, axis=1)."
             )
         if labels.shape[1] == 0:
             raise InputError(f"labels has shape {labels.shape}: no clusterings. Give at least one column.")
@@ -265,10 +264,10 @@ def _collection_of(labels: Any) -> tuple[Any, list[str] | None]:
 
 
 def in_memory(data: Any, name: str, where: str) -> InputError:
-    """What to say about an argument that is no collection of Dask."""
+    """The error for an argument that is not a Dask collection."""
     kind = f"{type(data).__module__.partition('.')[0]}.{type(data).__name__}"
     return InputError(
-        f"{name} is a {kind}, which is in memory already: pass it to {where}. To divide it all the same give "
+        f"{name} is a {kind}, which is in memory already: pass it to {where}. To divide it anyway, give "
         f"dask.array.from_array({name}, chunks=(250_000, -1))."
     )
 
@@ -287,7 +286,6 @@ def _weights_of(sample_weight: Any, labels: Any) -> Any:
     if not same or (known and sample_weight.chunks[0] != labels.chunks[0]):
         raise InputError(
             f"sample_weight has {sample_weight.numblocks[0]} blocks beside {blocks} blocks of labels, or "
-            f"others in size: give both the same "
-            "chunks, sample_weight.rechunk(labels.chunks[0])."
+            "others in size: give both the same chunks, sample_weight.rechunk(labels.chunks[0])."
         )
     return sample_weight

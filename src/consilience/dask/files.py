@@ -46,11 +46,12 @@ class Source(NamedTuple):
 
 
 def open_features(path: str, *, index: bool | None = None, rows: int = ROWS) -> Source:
-    """Features of a Parquet file, of a folder of such files in the order of their names, or of a zarr array;
-    sizes come from their headers.
+    """Features of a Parquet file, of a folder of such files, or of a zarr array.
 
-    index : whether column 1 holds row names; None: if it is text. An index that pandas stored is taken for row names
-        unless this is False, and is never a feature.
+    Files in a folder are taken in the order of their names. Sizes come from the headers of the files.
+
+    index : whether column 1 holds row names; None means that it does if it is text. An index that pandas
+    stored is taken for row names unless this is False, and is never a feature.
     """
     if str(path).rstrip("/").endswith(".zarr"):
         if find_spec("zarr") is None:
@@ -76,7 +77,7 @@ def open_features(path: str, *, index: bool | None = None, rows: int = ROWS) -> 
 
 
 def open_labels(path: str, *, index: bool | None = None, rows: int = ROWS) -> Source:
-    """Base clusterings, a column each, of the same files: numbers, or values of any type."""
+    """Base clusterings, one per column, from the same kinds of files: numbers, or values of any type."""
     if str(path).rstrip("/").endswith(".zarr"):
         return open_features(path, index=index, rows=rows)
     parquet = need("pyarrow.parquet", "io", f"Reading {path}")
@@ -94,7 +95,7 @@ def open_labels(path: str, *, index: bool | None = None, rows: int = ROWS) -> So
     )
     if names is None and (index or (index is None and called_so)):
         names = own.pop(0)
-        notes = [f"Took column {names!r} of {path} for row names, by what it is called."]
+        notes = [f"Took column {names!r} of {path} for row names, because of its name."]
     if not own:
         raise InputError(f"{path} has no columns of labels beside {names!r}.")
     runs = [run for file in files for run in _runs(parquet.ParquetFile(file).metadata, file, rows)]
@@ -129,8 +130,9 @@ def chosen(source: Source, columns: Sequence[str]) -> tuple[da.Array, list[str] 
 def write_blocks(
     folder: str, labels: da.Array, *, confidence: Any = None, names: Sequence[Delayed] | None = None
 ) -> int:
-    """Labels, and how sure they are, to one Parquet file for each block, in order; returns how many files
-    there are.
+    """Write labels and confidence to one Parquet file for each block, in order.
+
+    Returns the number of files.
     """
     check_folder(folder)
     os.makedirs(folder, exist_ok=True)
@@ -143,7 +145,7 @@ def write_blocks(
 
 
 def check_folder(folder: str) -> None:
-    """Raise now where labels could not be written later."""
+    """Raise before the work if labels could not be written after it."""
     need("pyarrow.parquet", "io", "Writing Parquet")
     if os.path.isdir(folder) and os.listdir(folder):
         raise FileError(
@@ -167,13 +169,13 @@ def _files(path: str) -> list[str]:
         raise FileError(f"{path} does not exist.")
     if place.suffix not in (".parquet", ".pq"):
         raise FileError(
-            f"{path} is no Parquet file: --dask reads .parquet, a folder of such files, or .zarr."
+            f"{path} is not a Parquet file: --dask reads .parquet, a folder of such files, or .zarr."
         )
     return [str(path)]
 
 
 def _runs(metadata: Any, file: str, rows: int) -> list[Run]:
-    """Row groups put together until a block has enough rows."""
+    """Row groups joined until each block has enough rows."""
     runs: list[Run] = []
     groups: list[int] = []
     held = 0
@@ -199,11 +201,11 @@ def _columns(schema: Any, path: str, index: bool | None) -> tuple[list[str], str
     elif index or (index is None and not _is_number(fields[0])):
         names = fields.pop(0).name
         if index is None:
-            notes.append(f"Took column {names!r} of {path} for row names, as it holds no numbers.")
+            notes.append(f"Took column {names!r} of {path} for row names, because it holds no numbers.")
     odd = [repr(field.name) for field in fields if not _is_number(field)]
     if odd:
         raise InputError(
-            f"{path} has columns that are no numbers: {listed(odd)}. Leave them out, or turn them into "
+            f"{path} has columns that are not numbers: {listed(odd)}. Leave them out, or turn them into "
             f"numbers."
         )
     if not fields:
@@ -212,14 +214,13 @@ def _columns(schema: Any, path: str, index: bool | None) -> tuple[list[str], str
 
 
 def _stored_index(schema: Any, path: str) -> str | None:
-    """The column in which pandas stored the index; None where there is none, or rows are merely numbered."""
+    """The column in which pandas stored the index; None if there is none, or if rows are merely numbered."""
     columns = (schema.pandas_metadata or {}).get("index_columns", [])
     names = [name for name in columns if isinstance(name, str)]
     if len(names) > 1:
         raise InputError(
             f"{path} has an index of {len(names)} columns, {listed([repr(name) for name in names])}: row "
-            f"names are one "
-            "column. Store it after frame.reset_index(), with one of them for index."
+            "names are one column. Store it after frame.reset_index(), with one of them for index."
         )
     return names[0] if names else None
 

@@ -1,5 +1,6 @@
-"""The distinct rows of labels that are not in memory: one pass over the blocks, whose tables are merged or
-dealt out.
+"""The distinct rows of labels that are not in memory.
+
+One pass over the blocks makes tables, which are merged or, if too large for one place, dealt to buckets.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from .tables import Table
 if TYPE_CHECKING:
     from .ensemble import DaskEnsemble
 
-#: Bytes of a value that is no number: itself and the reference to it.
+#: Bytes of a value that is not a number: the value and the reference to it.
 _OBJECT = 70
-#: Distinct rows of a bucket, where all together are too many for one place.
+#: Distinct rows of a bucket, if all distinct rows are too many for one place.
 _BUCKET = 1 << 20
 _MOST_BUCKETS = 512
-#: Share of the memory here that the distinct rows may take where nobody says how many there may be.
+#: Share of the memory here that the distinct rows may take if max_distinct is None.
 _SHARE = 0.25
-#: Share of all workers' memory in which the place of every object is remembered.
+#: Share of the memory of all workers that the distinct row of every object may take.
 _REMEMBERED = 0.1
 
 
@@ -49,7 +50,8 @@ class Found:
     size : number of distinct rows.
     exponent : of the limbs of the weights; None where they are counts.
     weight : of all objects together.
-    positions : tasks of the distinct row of each object, block by block, kept where they were made; None if they are to be found anew.
+    positions : tasks of the distinct row of each object, block by block, kept where they were made; None if
+        they are to be found again.
     """
 
     lengths: tuple[int, ...]
@@ -66,8 +68,9 @@ class Found:
 
 
 def find_distinct(ensemble: DaskEnsemble) -> Found:
-    """One pass over the labels: tables of blocks, merged in a fixed tree, a few at a time while they fit into
-    one place.
+    """Find the distinct rows in one pass over the labels.
+
+    Tables of blocks are merged in a fixed tree, a few at a time, while they fit into one place.
     """
     _ensure_blocks_fit(ensemble)
     found = Found()
@@ -101,15 +104,14 @@ def find_distinct(ensemble: DaskEnsemble) -> Found:
 
 
 def _bring(found: Found, table: Table, ensemble: DaskEnsemble) -> None:
-    """All distinct rows, here."""
+    """Bring all distinct rows here."""
     _check_filled(table.categories, ensemble)
     weights = table.weights(found.exponent)
     _check_seen(table, found.exponent)
     if weights.min() == 0:
         raise InputError(
-            f"sample_weight spreads too wide: beside a weight of {weights.max():g} some distinct objects "
-            f"weigh nothing. Leave out the "
-            "lightest, or raise their weights."
+            f"sample_weight has too wide a range: beside a weight of {weights.max():g}, some distinct "
+            "objects weigh nothing. Leave out the lightest, or raise their weights."
         )
     found.names = ensemble._names or table.names
     _say_twins(table.categories, found.names)
@@ -122,7 +124,7 @@ def _bring(found: Found, table: Table, ensemble: DaskEnsemble) -> None:
 
 
 def _deal(found: Found, parts: list[Delayed], sizes: list[int], ensemble: DaskEnsemble) -> None:
-    """More distinct rows than one place can hold: each goes to a bucket by what it says, and stays there."""
+    """Deal distinct rows that no single place can hold to buckets by their content."""
     facts = collect([call(_categories, part) for part in parts])
     found.categories, numbers = tables.united([own for own, _, _ in facts])
     _check_filled(found.categories, ensemble)
@@ -149,9 +151,7 @@ def _deal(found: Found, parts: list[Delayed], sizes: list[int], ensemble: DaskEn
 
 
 def _positions(pair: tuple[Table, np.ndarray], whole: LocalEnsemble) -> np.ndarray:
-    """(n,) the distinct row of each object of a block: those of its table are looked up, and the objects
-    follow.
-    """
+    """(n,) the distinct row of each object of a block, found by looking up the rows of its table."""
     table, places = pair
     with one_thread(), one_blas_thread():
         if table.size == 0:
@@ -189,7 +189,7 @@ def _weight_facts(weights: Any) -> tuple:
 
 
 def _look_at_weights(ensemble: DaskEnsemble, weights: list[Any]) -> int | None:
-    """The exponent that weights are cut to limbs below, once it is known that they are weights."""
+    """Check the weights, and return the exponent below which they are cut to limbs."""
     if ensemble._weights is None:
         return None
     found = collect([call(_weight_facts, own) for own in weights])
@@ -205,7 +205,7 @@ def _look_at_weights(ensemble: DaskEnsemble, weights: list[Any]) -> int | None:
 
 
 def _limit(ensemble: DaskEnsemble) -> int:
-    """How many distinct rows may be brought here."""
+    """The number of distinct rows that may be brought here."""
     if ensemble.max_distinct is not None:
         return ensemble.max_distinct
     free = available_memory()
@@ -213,8 +213,9 @@ def _limit(ensemble: DaskEnsemble) -> int:
 
 
 def _remembers(ensemble: DaskEnsemble) -> bool:
-    """Whether to keep the distinct row of each object, four bytes, instead of reading its labels again: where
-    rows are labeled by members, which takes long, and where that is little beside the memory there is.
+    """Whether to keep the distinct row of each object, four bytes, instead of reading its labels again.
+
+    This is so if base models label the rows, which takes long, and if there is enough memory.
     """
     if ensemble._keep_places or not ensemble.knows_lengths:
         return ensemble._keep_places
@@ -223,8 +224,9 @@ def _remembers(ensemble: DaskEnsemble) -> bool:
 
 
 def _bytes_of_row(m: int) -> float:
-    """What a distinct row takes while tables are merged: itself twice, its weight and place, and what tells
-    rows apart.
+    """Memory of a distinct row while tables are merged.
+
+    It holds the row twice, its weight and place, and a key that tells rows apart.
     """
     return 2 * (4.0 * m + 16) + 40
 
@@ -237,7 +239,7 @@ def _merge_fits(sizes: list[int], m: int) -> bool:
 
 
 def _ensure_blocks_fit(ensemble: DaskEnsemble) -> None:
-    """Refuse blocks that no task can hold, before any is read."""
+    """Refuse blocks that no task can hold, before any block is read."""
     labels = ensemble.labels
     if ensemble.is_frame or not ensemble.knows_lengths:
         return
@@ -258,8 +260,7 @@ def _say_lengths(ensemble: DaskEnsemble) -> None:
     if not ensemble.knows_lengths and not ensemble.is_frame:
         warn(
             f"The sizes of the {ensemble.n_blocks} blocks of labels are unknown to Dask: they were counted "
-            f"while the labels were read. "
-            "labels.compute_chunk_sizes() beforehand tells them.",
+            "while the labels were read. labels.compute_chunk_sizes() beforehand tells them.",
             stacklevel=5,
         )
 
@@ -275,7 +276,7 @@ def _check_filled(categories: list[np.ndarray], ensemble: DaskEnsemble) -> None:
 
 
 def _say_twins(categories: list[np.ndarray], names: list[str] | None) -> None:
-    """Labels of other types in other blocks are other clusters, which hardly anyone means."""
+    """Warn of labels whose type differs between blocks: they count as different clusters."""
     for i, values in enumerate(categories):
         if values.dtype.kind != "O":
             continue
@@ -285,9 +286,8 @@ def _say_twins(categories: list[np.ndarray], names: list[str] | None) -> None:
             name = repr(names[i]) if names is not None else str(i)
             warn(
                 f"Clustering {name} has labels that differ in type alone, such as {twins[0]!r} and "
-                f"{str(twins[0])!r}: they "
-                "count as different clusters. Give the column one type in every block, such as by "
-                "astype(str).",
+                f"{str(twins[0])!r}: they count as different clusters. Give the column one type in every "
+                "block, such as by astype(str).",
                 stacklevel=6,
             )
 
@@ -300,7 +300,6 @@ def _check_seen(table: Table, exponent: int | None) -> None:
 
 def _refuse_unseen(count: float, first: int) -> None:
     raise InputError(
-        f"Objects of weight {count:g}, the first of them object {first}, are missing from every "
-        f"clustering, so no consensus can place them. "
-        "Leave them out, as labels[(labels >= 0).any(axis=1)]."
+        f"Objects of weight {count:g}, the first of them object {first}, are missing from every clustering, "
+        "so no consensus can place them. Leave them out, as labels[(labels >= 0).any(axis=1)]."
     )

@@ -1,9 +1,9 @@
-"""The unchanged methods on a lazy ensemble: fitted to the distinct rows, and what they learned led back to
-all objects, lazily.
+"""The unchanged methods on a lazy ensemble.
 
-A method sees distinct, weighted objects wherever the objects are, in an order that their content decides, and
-ties by first appearance. The table of :mod:`.tables` has those rows in that order with those weights; so a
-fit to it is the fit of one machine, label for label.
+They are fitted to the distinct rows, and what they learn is mapped back to all objects lazily. Wherever the
+objects are, a method sees distinct, weighted objects, in an order that depends on their content, with ties in
+the order of first appearance. The table of :mod:`.tables` has those rows in that order with those weights, so
+a fit to it gives the same labels as on one machine.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from .tables import Table
 
 
 def as_lazy(X: Any, sample_weight: Any = None) -> DaskEnsemble:
-    """The lazy ensemble of what ``fit`` was given."""
+    """The lazy ensemble for the arguments of ``fit``."""
     if isinstance(X, DaskEnsemble) and sample_weight is None:
         return X
     return DaskEnsemble(X, sample_weight=sample_weight)
 
 
 def fit_lazily(model: Any, X: Any, sample_weight: Any, must_link: Any = None) -> Any:
-    """``fit`` of a consensus method on a lazy ensemble; the model itself, whose labels are lazy."""
+    """``fit`` of a consensus method on a lazy ensemble; returns the model itself, whose labels are lazy."""
     lazy = as_lazy(X, sample_weight)
     if must_link is not None:
         raise InputError(
             "must_link is about single objects, and the objects of a Dask ensemble are not in memory. Give "
-            "linked objects one row of labels "
-            "before, or fit model.fit(ensemble.distinct()), whose objects can be linked."
+            "linked objects one row of labels before, or fit model.fit(ensemble.distinct()), whose objects "
+            "can be linked."
         )
     found = lazy.found
     _check_count(model, found, lazy.n_samples)
@@ -61,7 +61,7 @@ def fit_lazily(model: Any, X: Any, sample_weight: Any, must_link: Any = None) ->
 
 
 def take_over(model: Any, local: Any) -> None:
-    """Everything that another model of the same parameters learned."""
+    """Take over everything that another model of the same parameters learned."""
     parameters = model.get_params(deep=False)
     for name in [name for name in vars(model) if name.endswith("_") and name not in parameters]:
         delattr(model, name)
@@ -83,14 +83,14 @@ def solved(model: Any, ensemble: LocalEnsemble) -> tuple[Any, tuple[str, ...]]:
             local.fit(ensemble)
     finally:
         del local._fit
-    for one in said:  # again, in the name of the line that called fit
+    for one in said:  # issued again, for the line that called fit
         warn(str(one.message), one.category, stacklevel=6)
     vars(local).pop("_local", None)
     if seen[-1].alone is not None and seen[-1].alone.any():
         raise InputError(
             f"{type(model).__name__}(mode='authors') puts each of several equal objects that it cuts off "
-            f"into a cluster of its own, which needs "
-            "every object in one place. Use mode='standard', or fit NumPy labels."
+            "into a cluster of its own, which needs every object in one place. Use mode='standard', or fit "
+            "NumPy labels."
         )
     return local, tuple(seen[-1].per_sample)
 
@@ -100,8 +100,8 @@ def _check_count(model: Any, found: Found, n: int) -> None:
     if isinstance(c, (int, np.integer)) and c > found.size:
         raise InputError(
             f"n_clusters={c} exceeds the {found.size} distinct objects: the clusterings tell only "
-            f"{found.size} of the {n} objects apart. "
-            f"Choose a value between 1 and {found.size}, or add finer clusterings."
+            f"{found.size} of the {n} objects apart. Choose a value between 1 and {found.size}, or add finer "
+            "clusterings."
         )
 
 
@@ -114,8 +114,9 @@ def _fit_whole(model: Any, found: Found) -> tuple[Any, tuple[str, ...], float]:
 
 
 def _fit_fewer(model: Any, found: Found, error: Exception) -> tuple[Any, tuple[str, ...], float]:
-    """Of a method that pairs objects and has no room for all pairs: half as many of the heaviest, until they
-    fit.
+    """Fit a method that has no memory for all pairs of objects.
+
+    It is fitted to half as many of the heaviest objects, repeatedly, until they fit.
     """
     assert found.whole is not None
     table = Table(
@@ -141,7 +142,7 @@ def _fit_fewer(model: Any, found: Found, error: Exception) -> tuple[Any, tuple[s
 
 
 def _fit_heaviest(model: Any, found: Found) -> tuple[Any, tuple[str, ...], float]:
-    """Of more distinct rows than one place holds: the heaviest of every bucket, and of these the heaviest."""
+    """Fit the heaviest distinct rows, from the heaviest of every bucket, if one place cannot hold all."""
     ensemble, coverage = heaviest_of(found, found.limit)
     local, names = solved(model, ensemble)
     _say_coverage(model, ensemble.n_samples, found, coverage)
@@ -153,15 +154,15 @@ def heaviest_of(found: Found, most: int) -> tuple[LocalEnsemble, float]:
     few = heaviest_table(found, most)
     weights = few.weights(found.exponent)
     everything = tables.as_ensemble(few, weights, found.names)
-    # take() leaves out the base clusters that none of them is in: methods count on there being somebody.
+    # take() leaves out base clusters without objects, which methods do not expect.
     return everything.take(np.arange(few.size)), float(weights.sum() / found.weight)
 
 
 def _say_coverage(model: Any, most: int, found: Found, coverage: float) -> None:
     warn(
         f"{type(model).__name__} was fitted to the {most:,} heaviest of {found.size:,} distinct objects, "
-        f"{100 * coverage:.3g}% of the weight "
-        "(coverage_); the others are placed by their base labels, as predict does. LWGP takes all of them.",
+        f"{100 * coverage:.3g}% of the weight (coverage_); the others are placed by their base labels, as "
+        "predict does. LWGP takes all of them.",
         LowAgreementWarning,
         stacklevel=6,
     )
@@ -172,10 +173,10 @@ def _say_coverage(model: Any, most: int, found: Found, coverage: float) -> None:
 
 
 class Signatures(Compressed):
-    """The distinct objects of a lazy ensemble: in memory, and what leads back to the objects is lazy."""
+    """The distinct objects of a lazy ensemble, in memory, with a lazy map back to the objects."""
 
     def expand(self, values: Any) -> da.Array:
-        """Values per distinct row as a lazy array over all objects."""
+        """Return values per distinct row as a lazy array over all objects."""
         return spread(self.inverse, values)
 
 
@@ -183,8 +184,8 @@ def spread(inverse: da.Array, values: Any) -> da.Array:
     """values[inverse], lazily; values (u,) or (u, width)."""
     if not isinstance(values, np.ndarray):
         raise InputError(
-            f"A {type(values).__name__} of all objects is not made lazily: model.to_local() has it for the "
-            f"distinct ones."
+            f"A {type(values).__name__} of all objects cannot be made lazily: model.to_local() has it for "
+            "the distinct ones."
         )
     held = share(values)
     tasks = [call(getitem, held, block) for block in blocks_of(inverse)]
@@ -193,7 +194,7 @@ def spread(inverse: da.Array, values: Any) -> da.Array:
 
 
 def _make_lazy(model: Any, lazy: DaskEnsemble, names: tuple[str, ...], *, complete: bool) -> None:
-    """Replace what the model learned about the distinct objects by the same about all, lazily."""
+    """Replace what the model learned about the distinct objects by lazy values for all objects."""
     local = model._local
     if not complete:
         held = share(local._predictor)
@@ -203,7 +204,7 @@ def _make_lazy(model: Any, lazy: DaskEnsemble, names: tuple[str, ...], *, comple
         model.confidence_ = lazy.lazily(sure, dtype=np.float64, name="confidence")
         for name in names:
             vars(model).pop(f"{name}_", None)
-        if model.coverage_ < 1:  # sizes were those of the heaviest alone
+        if model.coverage_ < 1:  # sizes counted only the heaviest
             counted = da.bincount(model.labels_ + 1, weights=lazy._weights, minlength=model.n_clusters_ + 1)
             model.cluster_sizes_ = counted[1:]
         return
@@ -231,13 +232,12 @@ def _positions(lazy: DaskEnsemble, predictor: Predictor) -> list[Any]:
 
 
 def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any:
-    """``predict``, ``predict_proba`` or ``predict_confidence`` of labels that are lazy, as a lazy array."""
+    """``predict``, ``predict_proba`` or ``predict_confidence`` for lazy labels, as a lazy array."""
     lazy = as_lazy(X)
     if not lazy.knows_lengths:
         raise InputError(
             f"{what} of labels whose blocks have unknown sizes: pass labels.compute_chunk_sizes() of an "
-            f"array, or "
-            "frame.to_dask_array(lengths=True)."
+            "array, or frame.to_dask_array(lengths=True)."
         )
     predictor = model._predictor
     held = share(predictor)
@@ -255,9 +255,7 @@ def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any
 
 
 def frame_lazily(model: Any) -> Any:
-    """Label and confidence of each object as a dask data frame, with the index of the frame that was fitted
-    to.
-    """
+    """Label and confidence of each object as a dask data frame, with the index of the fitted frame."""
     return framed({"label": model.labels_, "confidence": model.confidence_}, model._indexes)
 
 
@@ -278,7 +276,7 @@ def score_lazily(model: Any, X: Any) -> float:
 
 
 def codes_in(block: Any, predictor: Predictor) -> np.ndarray:
-    """The labels of a block in the numbers of the fit."""
+    """The labels of a block in the codes of the fit."""
     distinct = predictor.distinct
     assert isinstance(distinct, Compressed)
     if len(block) == 0:

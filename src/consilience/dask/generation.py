@@ -1,8 +1,8 @@
-"""Base clusterings of features that are not in memory: members are fitted to a sample, and label every row
-where it is.
+"""Base clusterings of features that are not in memory.
 
-The sample is drawn by position, from the seed and the number of rows alone, so that it does not depend on how
-rows are divided into blocks. A sample of all rows makes the members of one machine.
+Members are fitted to a sample, and label every row where it is. The sample is drawn by position, from the
+seed and the number of rows alone, so it does not depend on how rows are divided into blocks. A sample of all
+rows gives the same members as on one machine.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ def make_ensemble(
     random_state: Any = None,
     n_jobs: int | None = -1,
 ) -> DaskEnsemble:
-    """Base clusterings of Dask features: members are fitted to a sample here, and every row is labeled where
-    it is, when needed.
+    """Make base clusterings of Dask features.
+
+    Base clusterings are fitted to a sample here. Every row is labeled where it is, when needed.
 
     Parameters
     ----------
@@ -62,34 +63,36 @@ def make_ensemble(
         Name of a generator (``consilience methods`` lists them); "auto" is the choice of
         :class:`~consilience.ConsensusClustering` for as many objects as the sample has.
     n_clusterings : int or None
-        Number of members; None leaves it to the generator.
+        Number of base clusterings; None leaves it to the generator.
     n_clusters : int or None
-        Number of clusters that the consensus will have, by which generators choose how many their members
-        have.
+        Number of clusters that the consensus will have, from which generators choose the numbers of clusters
+        of the base clusterings.
     generator_params : dict, optional
         More parameters of the generator, by name.
     max_samples : int, default 200,000
-        Rows that members are fitted to: so many drawn by position, or all if there are no more.
+        Number of rows, drawn by position, that base clusterings are fitted to; all rows if there are no more.
     sample_weight : dask array (n_samples,), optional
         Positive weights, in the chunks of X.
     max_distinct : int or None
-        As of :class:`consilience.dask.DaskEnsemble`.
+        As in :class:`consilience.dask.DaskEnsemble`.
     random_state : int, numpy generator or None
-        Seed of the sample and of the members.
+        Seed of the sample and of the base clusterings.
     n_jobs : int or None, default -1
-        Threads while members are fitted; rows are labeled by one thread a task.
+        Number of threads that fit base clusterings; each task labels rows with one thread.
 
     Returns
     -------
     consilience.dask.DaskEnsemble
-        With ``base_models``, and ``recipes`` of how they were made.
+        The ensemble, with ``base_models`` and with ``recipes`` of how they were made.
 
     Examples
     --------
     >>> import dask.array as da
     >>> import consilience as cs
     >>> X = da.random.default_rng(0).normal(size=(1000, 4), chunks=(250, 4))
-    >>> ens = cs.dask.make_ensemble(X, "kmeans", n_clusterings=3, n_clusters=4, max_samples=500, random_state=0)
+    >>> ens = cs.dask.make_ensemble(
+    ...     X, "kmeans", n_clusterings=3, n_clusters=4, max_samples=500, random_state=0
+    ... )
     >>> ens
     DaskEnsemble: 1,000 objects, 3 clusterings, 4 blocks
     """
@@ -121,7 +124,7 @@ class Rows:
 
     @classmethod
     def of(cls, X: Any, sample_weight: Any = None) -> Rows:
-        """From what a user gives; sizes that Dask does not know are counted, which is said."""
+        """Rows of the given features; sizes that Dask does not know are counted, with a warning."""
         frame = hasattr(X, "npartitions") and hasattr(X, "columns")
         if not frame and not isinstance(X, da.Array):
             raise in_memory(X, "X", "consilience.generate or ConsensusClustering")
@@ -138,8 +141,7 @@ class Rows:
             warn(
                 f"The sizes of the {len(blocks)} blocks of X are unknown to Dask: a pass over "
                 f"{'the first column of X' if frame else 'X'} counted them. X.compute_chunk_sizes() of an "
-                f"array, or "
-                "frame.to_dask_array(lengths=True), beforehand tells them.",
+                "array, or frame.to_dask_array(lengths=True), beforehand tells them.",
                 stacklevel=4,
             )
         elif X.dtype.kind in "fiu":
@@ -162,7 +164,7 @@ class Rows:
         return sum(self.lengths)
 
     def sample(self, size: int, seed: int) -> Features:
-        """Rows drawn by position, in their order, checked."""
+        """Rows drawn by position, in their order, after checks."""
         check("max_samples", size, Integer(2))
         n = self.n_samples
         if n < 2:
@@ -177,7 +179,7 @@ class Rows:
         return self._gathered(tasks)
 
     def take(self, positions: np.ndarray | None) -> Features:
-        """Rows at rising positions, checked; None is all."""
+        """Rows at rising positions, after checks; None means all rows."""
         if self.n_samples < 2:
             raise InputError(f"X has {self.n_samples} rows; at least two are needed.")
         ends = np.cumsum([0, *self.lengths])
@@ -190,7 +192,7 @@ class Rows:
         return self._gathered([call(_rows_at, *block) for block in blocks if len(block[2])])
 
     def _gathered(self, tasks: list[Delayed]) -> Features:
-        """What tasks return of blocks, as features."""
+        """The results of tasks on blocks, as features."""
         found = [pair for pair in collect(tasks) if len(pair[0])]
         parts = [pair[0] for pair in found]
         if hasattr(parts[0], "iloc"):
@@ -210,13 +212,12 @@ def _one_column(X: Any) -> Any:
 def labeled(
     rows: Rows, fitted: LocalEnsemble, features: Features, max_distinct: int | None = None
 ) -> DaskEnsemble:
-    """The lazy ensemble of labels that the members of a fitted one give to rows."""
+    """The lazy ensemble of labels that the base models of a fitted ensemble give to rows."""
     members = fitted.base_models
     if members is None:
         raise InputError(
             "The generator kept nothing that labels further rows, and of Dask features it sees a sample "
-            "alone. Use a generator of the "
-            "library, or return an Ensemble with members."
+            "alone. Use a generator of the library, or return an Ensemble with base_models."
         )
     dtype = code_dtype(int(fitted.n_clusters_per_clustering.max()))
     held = share((members, features.X.dtype, dtype))
@@ -233,7 +234,7 @@ def labeled(
         base_models=members,
     )
     ensemble._indexes = rows.indexes
-    ensemble._keep_places = True  # four bytes a row, instead of labeling every row a second time
+    ensemble._keep_places = True  # four bytes per row, instead of labeling every row a second time
     return ensemble
 
 
@@ -259,7 +260,7 @@ def learn_lazily(
     rows = Rows.of(X, sample_weight)
     sample_seed, *seeds = draw_seeds(make_rng(model.random_state), 3)
     features = rows.sample(SAMPLE, sample_seed)
-    # A sample of all rows is what one machine works on, and its seeds are then the same.
+    # With a sample of all rows, the data and the seeds are those of one machine.
     if rows.n_samples <= SAMPLE:
         seeds = draw_seeds(model.random_state, 2) if _repeats(model.random_state) else seeds
     validate_data(model, _named(features), skip_check_array=True)
@@ -288,7 +289,7 @@ def learn_lazily(
 
 
 def _named(features: Features) -> Any:
-    """What tells scikit-learn how many features there are, and what they are called."""
+    """An array or frame that tells scikit-learn the number of features and their names."""
     if features.feature_names is None:
         return features.X[:1]
     import pandas
@@ -302,7 +303,7 @@ def _repeats(random_state: Any) -> bool:
 
 
 def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any:
-    """What a method of a fitted ConsensusClustering says about lazy rows, as a lazy array."""
+    """The result of a method of a fitted ConsensusClustering on lazy rows, as a lazy array."""
     rows = Rows.of(X)
     if rows.width != model.n_features_in_:
         raise InputError(
@@ -313,7 +314,7 @@ def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -
     c = model.method_._predictor.n_clusters
     one_value = what in ("predict", "predict_confidence", "score_samples")
     width = None if one_value else c if top is None else min(top, c)
-    # Named by model and block: whatever is asked of the same rows is answered by one labeling.
+    # Named by model and block, so that all methods on the same rows share one labeling.
     of_model = held.task.key if isinstance(held, Scattered) else held.key
     known = [call(_label_once, b, held, key=f"labeled-{tokenize(of_model, b.key)}") for b in rows.blocks]
     tasks = [call(_predict, one, held, what, top, width) for one in known]
@@ -330,8 +331,9 @@ def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -
 
 
 class _Held:
-    """A model where tasks find it, for as long as it is not fitted again; copies and files of the model do
-    without.
+    """A model where tasks find it, for as long as it is not fitted again.
+
+    Copies and files of the model leave this out.
     """
 
     def __init__(self, method: Any = None, client: Any = None, held: Any = None):
@@ -342,7 +344,7 @@ class _Held:
 
 
 def _on_workers(model: Any) -> Any:
-    """The model as what to give to tasks: sent to workers once."""
+    """The model in a form to give to tasks: it is sent to workers once."""
     local, client = model.to_local(), active_client()
     own = vars(model).get("_held")
     if own is None or own.method is not local.method_ or own.client is not client:
@@ -364,8 +366,9 @@ def drawn(n: int, size: int, seed: int) -> np.ndarray:
 def _pick(
     block: Any, weights: Any, n: int, size: int, seed: int, start: int, stop: int
 ) -> tuple[Any, np.ndarray | None]:
-    """The rows of a block that are in the sample: drawn anew in every task, so that no positions are in the
-    graph.
+    """The rows of a block that are in the sample.
+
+    The sample is drawn again in every task, so that the graph holds no positions.
     """
     positions = drawn(n, size, seed)
     return _rows_at(
@@ -391,8 +394,10 @@ def _label(block: Any, held: tuple[Sequence[Any], Any, Any]) -> np.ndarray:
 
 
 def _label_once(block: Any, model: Any) -> tuple[Any, np.ndarray, Any] | None:
-    """(the row of fit that each row is, codes, share of members that know the like or why there is none) of a
-    block.
+    """Label a block.
+
+    Returns (the row of the fit that each row equals, codes, the share of members that know similar rows, or
+    why there is none).
     """
     if len(block) == 0:
         return None
@@ -402,12 +407,12 @@ def _label_once(block: Any, model: Any) -> tuple[Any, np.ndarray, Any] | None:
             return model._label(block, reach=True)[1:]
         except (
             InputError
-        ) as error:  # members that cannot tell, or rows that are refused: the second says which
+        ) as error:  # members that cannot say it, or rows that are refused: the error says which
             return *model._label(block)[1:3], str(error)
 
 
 def _predict(labeled: Any, model: Any, what: str, top: int | None, width: int | None) -> Any:
-    """The answer of a method of the model to a labeled block."""
+    """The result of a method of the model on a labeled block."""
     if labeled is None:
         nothing = np.empty((0,) if width is None else (0, width), np.int64 if what == "predict" else float)
         return nothing if top is None else (nothing.astype(np.int64), nothing)

@@ -1,11 +1,11 @@
 """Graphs of tasks whose results outlive what they were made with: models, ensembles, workers and clients.
 
-No data of more than :data:`MOST_IN_GRAPH` bytes are put into a graph: with a client they are scattered to
-every worker, so that the loss of one loses none of them; without one, tasks share them in memory.
+Data of more than :data:`MOST_IN_GRAPH` bytes are never put into a graph. With a client, they are scattered to
+every worker, so that the loss of one worker loses no data; without a client, tasks share them in memory.
 
-What stays on workers, scattered or kept, is looked for whenever a graph is used. If it is gone, with all
-workers or with the client, or if another scheduler is in force, the graph has the data itself, or the tasks
-that make it again.
+Whenever a graph is used, data on workers, scattered or kept, are looked for. If they are gone, with all
+workers or with the client, or if another scheduler is in force, the graph has the data themselves, or the
+tasks that make them again.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from ..errors import InputError
 from .engine import active_client, client_in_force, itself
 
 MOST_IN_GRAPH = 10**6
-#: Tables that one task merges.
+#: Number of tables that one task merges.
 FAN_IN = 4
 
 
 class Scattered:
-    """Something on all workers, and here for whom these are out of reach."""
+    """An object on all workers, with a copy here for tasks that cannot reach them."""
 
     def __init__(self, future: Any, thing: Any):
         self.future, self.task = future, as_task(thing)
 
 
 class Either(Mapping):
-    """A layer of a graph: for each key one task that takes what is on workers, or those that make it anew.
+    """A layer of a graph: for each key one task that takes what is on workers, or tasks that make it again.
 
     futures : what each key needs on workers.
     there : the task of each key where that can be used.
@@ -53,7 +53,7 @@ class Either(Mapping):
         self._seen: dict[Any, Any] | None = None
 
     def at_this_moment(self) -> dict[Any, Any]:
-        """The tasks by what can be used now."""
+        """The tasks, chosen by what can be used at this moment."""
         client = client_in_force()
         gone = [key for key, own in self.futures.items() if not all(_is_there(one, client) for one in own)]
         if len(gone) == len(self.futures):
@@ -78,14 +78,14 @@ class Either(Mapping):
 
 
 def _is_there(future: Any, client: Any) -> bool:
-    """Whether tasks of the client in force can take a future."""
+    """Whether tasks of the active client can take a future."""
     if client is None or future.client is not client or client.status != "running":
         return False
     return future.status not in ("cancelled", "lost")
 
 
 def call(function: Callable[..., Any], *arguments: Any, key: str | None = None) -> Delayed:
-    """One task, called ``key`` or by a name of its own; lists of tasks among the arguments are waited for."""
+    """One task, named ``key`` or by a unique name; lists of tasks among the arguments are waited for."""
     make = delayed(function, pure=False, traverse=False)
     scattered = [one for one in arguments if isinstance(one, Scattered)]
     if not scattered:
@@ -101,7 +101,7 @@ def call(function: Callable[..., Any], *arguments: Any, key: str | None = None) 
 
 
 def keep(tasks: Iterable[Delayed]) -> list[Delayed]:
-    """The same tasks, whose results stay where they are made as long as any graph made of these is there."""
+    """The same tasks, whose results stay where they were made as long as any graph of these tasks exists."""
     tasks = list(tasks)
     kept = list(dask.persist(*tasks))
     if active_client() is None:
@@ -117,7 +117,7 @@ def keep(tasks: Iterable[Delayed]) -> list[Delayed]:
 
 
 def _without_futures(tasks: Iterable[Delayed]) -> dict[Any, Any]:
-    """One graph of tasks that makes anew what is kept on workers."""
+    """One graph of tasks that makes again what is kept on workers."""
     layers: dict[str, Mapping] = {}
     for task in tasks:
         layers.update(task.dask.layers)
@@ -133,28 +133,28 @@ def _unique() -> str:
 
 
 def share(thing: Any) -> Any:
-    """Something that many tasks take, as what to give to :func:`call`."""
+    """An object that many tasks take, in a form to give to :func:`call`."""
     client = active_client()
     if client is None or n_bytes(thing) <= MOST_IN_GRAPH:
         return as_task(thing)
     try:
         return Scattered(client.scatter(thing, broadcast=True, hash=False), thing)
-    except TimeoutError:  # no worker takes it now: it waits in the graph for one that does
+    except TimeoutError:  # no worker takes it at present: it waits in the graph for one that does
         return as_task(thing)
 
 
 def as_task(thing: Any) -> Delayed:
-    """A task that is the thing itself: not looked into, nor hashed."""
+    """A task that returns the object itself, which is neither inspected nor hashed."""
     return delayed(thing, name=f"shared-{_unique()}", traverse=False)
 
 
 def blocks_of(collection: Any, names: list[str] | None = None) -> list[Delayed]:
-    """One task for each block of rows, with what keeps persisted blocks alive.
+    """One task for each block of rows, which keeps persisted blocks alive.
 
     Blocks of a data frame have its columns in its order, called ``names`` where these are given.
     """
     # Optimizing a graph turns {key: future} into the key alone (dask._task_spec.convert_legacy_graph), and a
-    # choice between results and what makes them anew into what was chosen at that moment.
+    # choice between results and what makes them again into what was chosen at that moment.
     settled = not _holds_futures(collection) and not _holds_choices(collection)
     blocks = list(np.ravel(collection.to_delayed(optimize_graph=settled)))
     if hasattr(collection, "npartitions") and len(blocks) != collection.npartitions:
@@ -172,7 +172,7 @@ def blocks_of(collection: Any, names: list[str] | None = None) -> list[Delayed]:
 
 
 def indexes_of(frame: Any) -> list[Delayed]:
-    """The index of each block of a data frame, of which no columns are read where its source can do without."""
+    """The index of each block of a data frame; columns are read only if the source needs them."""
     return [call(itself, one) for one in frame.index.simplify().to_delayed(optimize_graph=False)]
 
 
@@ -186,7 +186,7 @@ def _with_columns(block: Any, columns: list[str], names: list[str] | None, at: i
 
 
 def _check_columns(own: list[str], columns: list[str], at: int) -> None:
-    """Raise unless a block has the columns of its frame, in whatever order."""
+    """Raise unless a block has the columns of its frame, in any order."""
     absent = [repr(name) for name in columns if name not in own]
     strange = [repr(name) for name in own if name not in columns]
     if not absent and not strange and len(own) == len(columns) == len(set(columns)):
@@ -210,7 +210,7 @@ def _holds_choices(collection: Any) -> bool:
 
 
 def n_bytes(thing: Any) -> int:
-    """Bytes that a message with it would have."""
+    """Bytes that a message with the object would have."""
     held = 0
 
     def count(buffer: Any) -> bool:
@@ -222,8 +222,9 @@ def n_bytes(thing: Any) -> int:
 
 
 def in_tree(tasks: list[Delayed], function: Callable[[list[Any]], Any]) -> Delayed:
-    """One task that has ``function`` of all results, in order, a few at a time; ``function`` is associative
-    and takes a list.
+    """One task that applies ``function`` to all results, in order, a few at a time.
+
+    ``function`` is associative and takes a list.
     """
     while len(tasks) > 1:
         tasks = [call(function, tasks[a : a + FAN_IN]) for a in range(0, len(tasks), FAN_IN)]

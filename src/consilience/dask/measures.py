@@ -1,5 +1,6 @@
-"""Labels against labels that are lazy: every block becomes its distinct pairs of labels with their counts,
-and these are compared as usual.
+"""Measures of lazy labels.
+
+Every block becomes its distinct pairs of labels with their counts, and these are compared as usual.
 """
 
 from __future__ import annotations
@@ -18,13 +19,14 @@ from .engine import collect
 from .graphs import blocks_of, call, in_tree
 from .tables import joined
 
-#: Values of one vector, of the other, and how often each pair of them occurs.
+#: Values of one vector, values of the other, and how often each pair of them occurs.
 Pairs = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def pairs_of(both: Mapping[str, Any], sample_weight: Any = None) -> Pairs:
-    """The distinct pairs of two vectors of labels, by their names, with their counts, in one pass over the
-    blocks of both.
+    """The distinct pairs of two vectors of labels with their counts.
+
+    The vectors come by name. One pass over the blocks of both finds the pairs.
     """
     given = dict(both)
     first, labels = next(iter(given.items()))
@@ -34,8 +36,7 @@ def pairs_of(both: Mapping[str, Any], sample_weight: Any = None) -> Pairs:
         if not is_lazy(vector):
             raise InputError(
                 f"{name} is in memory, and other labels are lazy: pass dask.array.from_array({name}, "
-                f"chunks=...) with the chunks of those, or "
-                "their .compute()."
+                "chunks=...) with the chunks of those, or their .compute()."
             )
         if vector.ndim != 1:
             raise InputError(
@@ -47,14 +48,13 @@ def pairs_of(both: Mapping[str, Any], sample_weight: Any = None) -> Pairs:
 
 
 def _blocks(name: str, vector: Any, first: str, like: Any) -> list[Any]:
-    """Tasks of the blocks of a vector, in the chunks of another where both say what they are."""
+    """Tasks of the blocks of a vector, in the chunks of another if both know their chunks."""
     if vector is not like and hasattr(vector, "chunks") and hasattr(like, "chunks"):
         known = not np.isnan([*vector.chunks[0], *like.chunks[0]]).any()
         if known and sum(vector.chunks[0]) != sum(like.chunks[0]):
             raise InputError(
                 f"{first} has {sum(like.chunks[0])} objects but {name} has {sum(vector.chunks[0])}; both "
-                f"must label the same objects in the "
-                "same order."
+                "must label the same objects in the same order."
             )
         if known and vector.chunks != like.chunks:
             vector = vector.rechunk(like.chunks)
@@ -69,7 +69,7 @@ def _blocks(name: str, vector: Any, first: str, like: Any) -> list[Any]:
 
 
 def _pairs(labels: Any, truth: Any, sample_weight: Any = None) -> Pairs:
-    """Of one block."""
+    """The pairs of one block."""
     with one_thread(), one_blas_thread():
         a, b = as_vector(labels, "one vector"), as_vector(truth, "the other vector")
         if len(a) != len(b):
@@ -81,7 +81,7 @@ def _pairs(labels: Any, truth: Any, sample_weight: Any = None) -> Pairs:
 
 
 def _merged(parts: list[Pairs]) -> Pairs:
-    """Of several blocks."""
+    """The pairs of several blocks, merged."""
     with one_thread(), one_blas_thread():
         a, b = (joined([part[side] for part in parts]) for side in (0, 1))
         return _counted(a, b, np.concatenate([part[2] for part in parts]))
@@ -97,7 +97,7 @@ def _counted(a: np.ndarray, b: np.ndarray, weights: np.ndarray | None) -> Pairs:
 
 
 def _named(names: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """The labels that codes stand for, -1 by what is missing in their type."""
+    """The labels that codes stand for; -1 becomes the missing value of their type."""
     if names.dtype.kind == "i":
         return np.append(names, -1)[codes]
     if names.dtype.kind == "f":

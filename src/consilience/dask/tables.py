@@ -1,11 +1,10 @@
-"""Distinct rows of blocks of labels, and how those of many blocks become those of all: NumPy alone, a task
-each.
+"""Distinct rows of blocks of labels, and how they are merged: functions of NumPy, one for each kind of task.
 
-A :class:`Table` is what one block, or any run of neighboring blocks, says: its distinct rows by first
-appearance, how much each weighs, and the label values that the codes stand for. Tables of neighboring runs
-are merged into that of both. Rows stay in the order of their first appearance and weights are whole numbers,
-so that the outcome does not depend on how objects were dealt into blocks: it is the one that
-:meth:`consilience.Ensemble.distinct` has for all objects in one place.
+A :class:`Table` describes one block or any run of neighboring blocks: its distinct rows by first appearance,
+the weight of each, and the label values that the codes stand for. Tables of neighboring runs are merged into
+that of both. Rows stay in the order of their first appearance, and weights are whole numbers. The result
+therefore does not depend on how objects are divided into blocks: it is the one that
+:meth:`consilience.Ensemble.distinct` gives for all objects in one place.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from .._kernels.runtime.sums import LIMBS, from_limbs, to_limbs
 from .._kernels.runtime.threads import one_blas_thread, one_thread
 from ..errors import InputError
 
-#: Fewer objects are not asked whether they are features: see _suspicion.
+#: With fewer objects, it is not checked whether they are features: see _suspicion.
 _MANY = 1000
 _EXACT = 2**53
 
@@ -54,7 +53,7 @@ class Table:
         return len(self.labels)
 
     def weights(self, exponent: int | None) -> np.ndarray:
-        """(u,) total weights; ``exponent`` is the one that the limbs were made with, None of counts."""
+        """(u,) total weights; ``exponent`` is the one that the limbs were made with, None for counts."""
         return self.units[:, 0].astype(float) if exponent is None else from_limbs(self.units, exponent)
 
     def take(self, rows: np.ndarray) -> Table:
@@ -86,19 +85,20 @@ def table_and_places(
 
 
 def _nothing(m: int, width: int) -> tuple[Table, np.ndarray]:
-    """Of a block without objects."""
+    """The table of a block without objects."""
     nobody: np.ndarray = np.empty(0, np.int64)
     labels: np.ndarray = np.empty((0, m), np.int16)
     return Table(labels, [nobody] * m, np.empty((0, width), np.int64), nobody, 0), nobody.astype(np.int32)
 
 
 def _refuse_what_is_none(ensemble: Ensemble) -> None:
-    """Features and identifiers hardly repeat: told at the first block, before their values are gathered from
-    all.
+    """Refuse features and identifiers, whose values hardly repeat.
+
+    The first block shows it, before the values of all blocks are gathered.
     """
     filled = np.flatnonzero(ensemble.n_clusters_per_clustering)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what is a mere question is asked of the whole
+        warnings.simplefilter("ignore")  # mere doubts are left to the check of all objects
         if filled.size:
             question_labels(ensemble.select(filled))
 
@@ -110,8 +110,7 @@ def _units(weights: Any, exponent: int | None, groups: np.ndarray, count: int, n
     if weights.shape != (n,):
         raise InputError(
             f"sample_weight has a block of shape {weights.shape} beside a block of {n} objects: give both "
-            f"the same chunks, "
-            "sample_weight.rechunk(labels.chunks[0])."
+            "the same chunks, sample_weight.rechunk(labels.chunks[0])."
         )
     parts = weights[:, None] if exponent is None else to_limbs(weights, exponent)
     sums = [np.bincount(groups, weights=part, minlength=count) for part in parts.T]
@@ -119,8 +118,9 @@ def _units(weights: Any, exponent: int | None, groups: np.ndarray, count: int, n
 
 
 def check_weights(weights: Any) -> tuple[float, float, float, bool, int]:
-    """(smallest, largest, sum, whether all are whole, objects) of a block of weights, or the reason why they
-    are none.
+    """(smallest, largest, sum, whether all are whole, objects) of a block of weights.
+
+    Raises an error if they are not weights.
     """
     weights = np.asarray(weights, float)
     bad = ~(np.isfinite(weights) & (weights > 0))
@@ -136,7 +136,7 @@ def check_weights(weights: Any) -> tuple[float, float, float, bool, int]:
 
 
 def exponent_of(found: Sequence[tuple[float, float, float, bool, int]]) -> int | None:
-    """The exponent of two that weights are cut to limbs below; None where they are counts."""
+    """The exponent of two below which weights are cut to limbs; None if they are counts."""
     if all(whole for *_, whole, _ in found) and sum(total for _, _, total, _, _ in found) < _EXACT:
         return None
     return int(np.frexp(max(high for _, high, *_ in found))[1])
@@ -158,7 +158,7 @@ def merged(tables: Sequence[Table]) -> Table:
 
 
 def _distinct(labels, categories, units: list[np.ndarray], first: np.ndarray, n: int, names) -> Table:
-    """Rows that may repeat, as a table; those that come first stand first."""
+    """A table of rows that may repeat, in the order of first appearance."""
     rows, inverse = unique_rows(labels, n_jobs=1) if len(labels) else (np.empty(0, np.int64),) * 2
     stacked = np.concatenate(units)
     sums = np.zeros((rows.size, stacked.shape[1]), np.int64)
@@ -196,7 +196,7 @@ def united(found: Sequence[list[np.ndarray]]) -> tuple[list[np.ndarray], list[li
 
 
 def joined(parts: list[np.ndarray]) -> np.ndarray:
-    """Values one after the other, in a type that changes none of them."""
+    """Concatenated values, in a type that changes none of them."""
     filled = [part for part in parts if len(part)] or parts[:1]
     kinds = {part.dtype.kind for part in filled}
     large = any(part.dtype.kind in "iu" and np.abs(part).max(initial=0) >= _EXACT for part in filled)
@@ -209,7 +209,7 @@ def joined(parts: list[np.ndarray]) -> np.ndarray:
 
 
 def recoded(labels: np.ndarray, numbers: list[np.ndarray], dtype: Any) -> np.ndarray:
-    """Codes (u, m) in other numbers, -1 as it is."""
+    """Codes (u, m) in new numbers; -1 stays."""
     out = np.empty(labels.shape, dtype)
     for i, own in enumerate(numbers):
         out[:, i] = np.append(own, -1)[labels[:, i]]
@@ -223,8 +223,9 @@ def recoded(labels: np.ndarray, numbers: list[np.ndarray], dtype: Any) -> np.nda
 def dealt(
     table: Table, numbers: list[np.ndarray], categories: list[np.ndarray], start: int, count: int
 ) -> list[Table]:
-    """The rows of a table dealt into ``count`` by what they say, in the codes of ``categories``; positions
-    count from ``start`` on.
+    """The rows of a table, dealt into ``count`` parts by their content.
+
+    Rows are in the codes of ``categories``, and positions count from ``start`` on.
     """
     with one_thread(), one_blas_thread():
         dtype = code_dtype(max((len(own) for own in categories), default=0))
@@ -235,7 +236,7 @@ def dealt(
 
 
 def gathered(tables: Sequence[Table]) -> Table:
-    """One table of parts of one bucket, whose codes and positions are those of all."""
+    """One table from parts of one bucket, whose codes and positions are those of all objects."""
     with one_thread(), one_blas_thread():
         labels = np.concatenate([table.labels for table in tables])
         first = np.concatenate([table.first for table in tables])
@@ -245,13 +246,15 @@ def gathered(tables: Sequence[Table]) -> Table:
 
 
 def heaviest(table: Table, most: int, exponent: int | None) -> Table:
-    """Its ``most`` heaviest rows, by first appearance."""
+    """The ``most`` heaviest rows of a table, by first appearance."""
     return table.take(heaviest_rows(table, table.weights(exponent), most))
 
 
 def heaviest_rows(table: Table, weights: np.ndarray, most: int) -> np.ndarray:
-    """Positions of the ``most`` heaviest rows, by first appearance. Of equally heavy ones those whose hash is
-    smaller: a draw that depends on neither the order of objects nor that of blocks.
+    """Positions of the ``most`` heaviest rows, by first appearance.
+
+    Among equally heavy rows, those with the smaller hash are taken: this choice depends neither on the order
+    of objects nor on that of blocks.
     """
     rows = np.arange(table.size)
     if table.size > most:

@@ -1,8 +1,8 @@
 """Files in, files out: label ensembles and feature tables as CSV/TSV, NPY/NPZ, Parquet and MATLAB files.
 
-Readers say what they decided about headers and row names (``on_note=print`` shows it), never unpickle, and
-refuse a file that promises more than it holds before allocating anything. Writers are atomic: the file
-appears whole or not at all.
+Readers report what they decided about headers and row names (``on_note=print`` shows it). They never
+unpickle, and they refuse a file that promises more than it holds before they allocate memory. Writers are
+atomic: the file appears whole or not at all.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ._write import write_ensemble, write_features, write_labels, write_table
 
 if TYPE_CHECKING:  # for editors and type checkers
     from .._choosing import ChooseKResult as ChooseKResult
-else:  # hidden from them: where there is a __getattr__, no name is a mistake
+else:  # hidden from them: with a __getattr__, they would accept any name
     __getattr__, __dir__ = _register.lazily(globals(), [_register.Entry("ChooseKResult", "_choosing")])
 
 __all__ = [

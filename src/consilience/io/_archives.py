@@ -1,7 +1,7 @@
-"""Files of named arrays (NPY, NPZ, MATLAB): what they hold is listed first, one array is loaded on demand.
+"""Files of named arrays (NPY, NPZ, MATLAB): the contents are listed first, and arrays are loaded on demand.
 
-No size is believed before it is checked against the bytes that are there and the memory that is free, and
-nothing is ever unpickled.
+Sizes are checked against the bytes that are there and the memory that is free before they are used. Nothing
+is ever unpickled.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from ._sparse import sparse_from_pieces
 
 _REMEDY_OBJECTS = (
     "Python objects would have to be unpickled, which can run code, so they are refused. Save plain arrays "
-    "instead: "
-    "np.savez(path, labels=np.asarray(labels, dtype=int)), or dtype=str for text."
+    "instead: np.savez(path, labels=np.asarray(labels, dtype=int)), or dtype=str for text."
 )
 _HDF5 = b"\x89HDF\r\n"
 _USER_BLOCK = 512  # bytes of MATLAB's own before the HDF5 of a v7.3 file
@@ -37,7 +36,7 @@ _USER_BLOCK = 512  # bytes of MATLAB's own before the HDF5 of a v7.3 file
 
 @dataclass(frozen=True)
 class Entry:
-    """What is known of an array before it is loaded."""
+    """What is known about an array before it is loaded."""
 
     shape: tuple[int, ...]
     kind: str  # of its dtype; "O" in a MATLAB file is a cell array
@@ -57,7 +56,7 @@ class Archive(ABC):
         """The array itself."""
 
     def refusal(self, keys: tuple[str, ...]) -> FileError | None:
-        """Why one of these keys is not among the entries although the file has it."""
+        """Why one of these keys is not among the entries, although the file has it."""
         return next((self._refused[key] for key in keys if key in self._refused), None)
 
     def texts(self, key: str) -> list[str] | None:
@@ -84,8 +83,9 @@ def open_archive(kind: str, handle: BinaryIO, name: str, stack: ExitStack) -> Ar
 
 
 def announced_by(kind: str, start: bytes) -> int | None:
-    """The size of a file in bytes by its first ones: 0 where they are of another format, None where they say
-    nothing.
+    """The size of a file in bytes, as announced by its first bytes.
+
+    0 if they belong to another format, None if they do not tell the size.
     """
     if kind == "npy":
         head = io.BytesIO(start)
@@ -145,15 +145,16 @@ def _read_header(handle: Any, what: str) -> tuple[tuple[int, ...], bool, np.dtyp
         raise FileError(f"{what} has the impossible shape {shape}.")
     if dtype.itemsize == 0:
         raise FileError(
-            f"{what} has the type {dtype.str!r}: texts of no width, so nothing to read; write it again "
-            f"with its texts."
+            f"{what} has the type {dtype.str!r}: its texts have no width, so they hold nothing; write it "
+            "again with its texts."
         )
     return shape, fortran, dtype
 
 
 def read_array(handle: Any, what: str, n_bytes: int) -> np.ndarray:
-    """One array of an open NPY stream of ``n_bytes`` bytes; the promised size is checked before anything is
-    allocated.
+    """One array of an open NPY stream of ``n_bytes`` bytes.
+
+    The promised size is checked before memory is allocated.
     """
     shape, fortran, dtype = _read_header(handle, what)
     promised = math.prod(shape) * dtype.itemsize
@@ -164,7 +165,7 @@ def read_array(handle: Any, what: str, n_bytes: int) -> np.ndarray:
     with guarded(what, "a NumPy array"):
         flat = native(filled(handle.read, math.prod(shape), dtype, what))
         if dtype.kind == "U" and flat.view(np.uint32).max(initial=0) > sys.maxunicode:
-            raise FileError(f"{what} is damaged: its texts hold numbers that are no characters.")
+            raise FileError(f"{what} is damaged: its texts hold numbers that are not characters.")
         return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
 
 
@@ -214,7 +215,7 @@ class NpzFile(Archive):
         if not self.entries:
             if self._refused:
                 raise next(iter(self._refused.values()))
-            raise FileError(f"{name} is an archive without arrays.")
+            raise FileError(f"{name} is an archive that holds no arrays.")
 
     def load(self, key: str) -> np.ndarray:
         info = self._base_models[key]
@@ -294,8 +295,9 @@ class Hdf5File(Archive):
             return self._numbers(item, key).T
 
     def _entry(self, item: Any) -> Entry | None:
-        """A matrix, or a group that holds the pieces of a sparse one (an empty one has no entries and no rows
-        stored).
+        """A matrix, or a group that holds the pieces of a sparse one.
+
+        An empty sparse matrix has no entries and no rows stored.
         """
         if isinstance(item, self._h5py.Group):
             rows = item.attrs.get("MATLAB_sparse")
@@ -315,7 +317,8 @@ class Hdf5File(Archive):
         what = f"{self.name}, {key!r},"
         if item.dtype.kind not in "biuf":
             raise FileError(f"{what} has the type {item.dtype}; expected numbers.")
-        # Chunks that were never written take no room in the file; anything else packs a thousandfold at best.
+        # Chunks that were never written take no room in the file; other data are compressed a thousandfold at
+        # most.
         size = self._file.id.get_filesize()
         if item.size > 1100 * size:
             raise FileError(

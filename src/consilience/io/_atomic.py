@@ -1,4 +1,4 @@
-"""Whole files or none: write beside the target, flush to disk, then rename over it."""
+"""Atomic writes: write beside the target, flush to disk, then rename over it."""
 
 from __future__ import annotations
 
@@ -25,23 +25,22 @@ _STALE = 3600  # seconds
 
 @contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "wb", **open_options: Any) -> Iterator[IO[Any]]:
-    """Open a temporary file in the folder of ``path``; on success it replaces ``path``, on any failure it is
-    removed.
+    """Open a temporary file beside ``path`` that replaces it on success and is removed on failure.
 
     ``KeyboardInterrupt`` counts as failure, so Ctrl-C leaves the old file, or none. A device or pipe
     (``/dev/stdout``) cannot be replaced and is written to directly. A symbolic link is followed. Only a
-    process that is killed outright leaves its temporary file (``.consilience-*.tmp``) behind; the next write
-    to the same target removes it once it is an hour old.
+    process that is killed leaves its temporary file (``.consilience-*.tmp``) behind; the next write to the
+    same target removes that file once it is an hour old.
 
     Parameters
     ----------
     path : path
         Where the file is to appear.
     mode : {"wb", "w"}, default="wb"
-        As for :func:`open`; ``open_options`` (``encoding``, ``newline``) too.
+        As for :func:`open`, and so are ``open_options`` (``encoding``, ``newline``).
     """
     if mode not in ("w", "wb"):
-        raise ValueError(f"mode={mode!r}: an atomic write starts a new file, 'w' or 'wb'.")
+        raise ValueError(f"mode={mode!r}: an atomic write starts a new file; expected 'w' or 'wb'.")
     target = _target(path)
     try:
         before = os.stat(target)
@@ -114,7 +113,7 @@ def check_writable(path: str | os.PathLike[str], *, formats: bool = True) -> Non
 
 @contextmanager
 def named(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Errors of the system become ours, with the name of the file the user asked for."""
+    """Turn errors of the system into ours, with the name of the file that the user asked for."""
     try:
         yield
     except (BrokenPipeError, FileError):
@@ -135,8 +134,9 @@ def _target(path: str | os.PathLike[str]) -> str:
 
 
 def _temporary(target: str) -> str:
-    """A name beside the target: short, so that a target near the limit of name lengths still works, and
-    marked as its own.
+    """A name beside the target that carries the mark of the target.
+
+    It is short, so that a target near the limit of name lengths still works.
     """
     return os.path.join(os.path.dirname(target), f"{_mark(target)}{secrets.token_hex(8)}.tmp")
 
@@ -147,8 +147,9 @@ def _mark(target: str) -> str:
 
 
 def _lock(descriptor: int) -> bool:
-    """Claim an open file for as long as it is open; False if a living writer has it (or the system knows no
-    locks).
+    """Claim an open file for as long as it is open.
+
+    Returns False if a living writer has it, or if the system has no locks.
     """
     if fcntl is None:
         return False
@@ -160,10 +161,11 @@ def _lock(descriptor: int) -> bool:
 
 
 def _remove_stale(target: str) -> None:
-    """Remove what a killed process left of an earlier write to the same target.
+    """Remove the files that a killed process left when it wrote to the same target.
 
-    Only files with the mark of this target, ours, untouched for an hour, and locked by nobody: a writer holds
-    the lock of its file until the rename. Where the system has no locks nothing is removed.
+    Removes only files of this user that carry the mark of the target, have not been touched for an hour and
+    are not locked: a writer holds the lock of its file until the rename. Where the system has no locks,
+    nothing is removed.
     """
     mark, folder = _mark(target), os.path.dirname(target)
     with contextlib.suppress(OSError):

@@ -1,7 +1,6 @@
-"""Cells of text: which spell numbers, and which labels the cells of a column stand for.
+"""Cells of text: which of them are numbers, and which labels the cells of a column stand for.
 
-Text has no types. What labels themselves mean, and which are missing, is said in
-:mod:`consilience._data.labels`.
+Text has no types. :mod:`consilience._data.labels` says what labels mean and which of them are missing.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ def as_number(cell: str) -> float | None:
 
 
 def label_values(spellings: list[str]) -> np.ndarray:
-    """The labels that the cells of one column stand for: integers if all are, else floats if all are, else
-    their text.
+    """The labels that the cells of one column stand for.
 
-    Text has no types: labels are numbers if every cell that is not missing spells one (or infinity, for
-    :func:`encode` to refuse), and if two of them do not become one label by it.
+    Text has no types: labels are numbers if every cell that is not missing spells one (or infinity, which
+    :func:`encode` refuses), and if no two of them become the same label. They are integers if all are
+    integers, and floats otherwise. Where they are not numbers, labels are the text of the cells.
     """
     cells = [None if is_missing(spelling) else spelling.strip(BLANKS) for spelling in spellings]
     given = [cell for cell in cells if cell is not None]
@@ -54,8 +53,9 @@ def label_values(spellings: list[str]) -> np.ndarray:
 
 
 def read_back(spellings: list[str]) -> list[Any]:
-    """What a column of labels with these spellings is read as: the labels in the order given, None for a
-    missing one.
+    """The labels that a column with these spellings is read as, in the order given.
+
+    A missing label is None.
     """
     values = label_values(spellings)
     if values.dtype.kind == "f" and np.isinf(values).any():
@@ -65,8 +65,9 @@ def read_back(spellings: list[str]) -> list[Any]:
 
 
 def are_usual_integers(text: str, delimiter: str) -> bool:
-    """Whether every cell is a whole number as str() writes it: another spelling (007, +1, 1.0) is a label of
-    its own.
+    """Whether every cell is a whole number as str() writes it.
+
+    Another spelling (007, +1, 1.0) is a label of its own.
     """
     if not text.isascii():
         return False
@@ -84,7 +85,7 @@ def are_usual_integers(text: str, delimiter: str) -> bool:
 
 
 def short(cell: str) -> str:
-    """A cell as messages show it."""
+    """A cell in the form that messages show."""
     return repr(cell if len(cell) <= 40 else cell[:37] + "...")
 
 

@@ -1,4 +1,4 @@
-"""Which format a path means, and the common ways in which a file cannot be opened."""
+"""The format of a path, and the common ways in which a file cannot be opened."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SUFFIXES = {
 _LONGEST_REASON = 300  # some parsers quote all they have read
 SUPPORTED = ".csv, .tsv, .txt (each also with .gz), .npy, .npz, .parquet or .mat"
 
-# A file's first bytes, and what they betray; HDF5 is what MATLAB writes as v7.3.
+# The first bytes of a file, and its real format; HDF5 is what MATLAB writes as v7.3.
 _MAGIC = (
     (b"\x1f\x8b", "gzip data"),
     (b"PK\x03\x04", "a zip archive"),
@@ -62,8 +62,9 @@ def shown(target: Any) -> str:
 
 
 def format_of(path: str | os.PathLike[str]) -> tuple[str, bool]:
-    """(format, gzipped) of a path, judged by its name; a device or pipe (``/dev/null``, ``/dev/stdin``) is
-    text.
+    """(format, gzipped) of a path, judged by its name.
+
+    A device or pipe (``/dev/null``, ``/dev/stdin``) is text.
     """
     suffixes = [suffix.lower() for suffix in Path(path).suffixes[-2:]]
     gzipped = bool(suffixes) and suffixes[-1] == ".gz"
@@ -78,7 +79,7 @@ def format_of(path: str | os.PathLike[str]) -> tuple[str, bool]:
 
 
 def is_special(path: str | os.PathLike[str]) -> bool:
-    """Whether this is a device, pipe or socket: something without size that cannot be replaced."""
+    """Whether this is a device, pipe or socket, which has no size and cannot be replaced."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -87,14 +88,14 @@ def is_special(path: str | os.PathLike[str]) -> bool:
 
 
 def require_packages(kind: str) -> None:
-    """Ask for the optional package of a format before any work is done."""
+    """Import the optional package of a format before any work is done."""
     if kind == "parquet":
         need("pyarrow", "io", "Parquet")
 
 
 @contextmanager
 def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """The file, open for reading; every reason why not becomes a :class:`FileError` that names it."""
+    """Open a file for reading; a failure becomes a :class:`FileError` that names the file."""
     name = os.fspath(path)
     try:
         if os.path.isdir(path):
@@ -115,14 +116,14 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def reason(error: BaseException) -> str:
-    """The cause of an OSError in the system's words, without its number and path; one line for anything else."""
+    """The cause of an OSError in the system's words; for any other error its message on one line."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     text = " ".join(text.split()).rstrip(".")
     return text if len(text) <= _LONGEST_REASON else f"{text[:_LONGEST_REASON]}..."
 
 
 def betrayed_by(start: bytes) -> str | None:
-    """What a file really is, if its first bytes say so."""
+    """The real format of a file, if its first bytes tell it."""
     return next((what for magic, what in _MAGIC if start.startswith(magic)), None)
 
 
@@ -132,7 +133,7 @@ def format_of_bytes(start: bytes) -> str:
 
 
 def damaged(name: str, error: BaseException, what: str) -> FileError:
-    """The message for a file cut short or otherwise broken."""
+    """The error for a file that is truncated or damaged."""
     return FileError(
         f"{name} is truncated or damaged, or not {what}: {reason(error)}. Fetch or write it again."
     )
@@ -140,10 +141,9 @@ def damaged(name: str, error: BaseException, what: str) -> FileError:
 
 @contextmanager
 def guarded(name: str, what: str) -> Iterator[None]:
-    """The boundary around other people's parsers: whatever they stumble over in a file becomes one of our
-    errors.
+    """Turn whatever parsers of other packages raise about a file into one of our errors.
 
-    A damaged file makes them raise nearly anything, from ``struct.error`` to ``KeyError``. Interrupts pass.
+    On a damaged file they raise nearly anything, from ``struct.error`` to ``KeyError``. Interrupts pass.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Tables of gene expression have genes in rows as often as not; names of genes give that away."""
+"""Tables of gene expression often have genes in rows; the names of the rows show it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 _ACCESSION = re.compile(
     r"(ENS[A-Z]{0,6}[GT]\d{6,}(\.\d+)?(_.*)?|[NX][MR]_\d{4,}(\.\d+)?|ENTREZ:?\d+|HGNC:\d+|ILMN_\d{4,}|(AFFX-\S+|\d{3,}(_[a-z])*)_at)"
 )
-#: Symbols that nearly every table of human or mouse genes has some of.
+#: Symbols of genes; nearly every table of human or mouse genes has some of them.
 _SYMBOLS = frozenset(
     [
         "ACTB",
@@ -72,7 +72,7 @@ _MOST = 20_000  # names looked at
 
 
 def look_like_genes(names: Sequence[str] | None) -> bool:
-    """Whether most names are accession numbers, or several are symbols of genes that all know."""
+    """Whether most names are accession numbers, or several are well-known symbols of genes."""
     shown = [str(name).strip() for name in (names or [])[:_MOST]]
     accessions = sum(1 for name in shown if _ACCESSION.fullmatch(name))
     symbols = sum(1 for name in shown if name.upper() in _SYMBOLS)

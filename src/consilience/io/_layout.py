@@ -23,8 +23,8 @@ INDEX_HEADINGS = frozenset(
 #: More columns of labels than this are refused.
 MOST_CLUSTERINGS = 100_000
 
-HEAD = 2000  # lines looked at to decide the layout
-_HEAD_CELLS = 10_000  # and of features, cells of line 1
+HEAD = 2000  # number of lines from which the layout is decided
+_HEAD_CELLS = 10_000  # for features: number of cells of line 1
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 SPACES = " "
 _AROUND = frozenset(",\t;| \r\n")  # what can stand beside a quoted cell
@@ -51,7 +51,7 @@ class Layout:
 
 
 def widest_line(text: str, delimiter: str) -> int:
-    """The largest number of cells in the first lines, quotes not looked at: the cells are not cut apart yet."""
+    """The largest number of cells in the first lines, where quotes are ignored."""
     lines = text.replace("\r", "\n").split("\n", HEAD)[:HEAD]
     if delimiter == SPACES:
         return 1 + max(line.count(" ") + line.count("\t") for line in lines)
@@ -59,8 +59,9 @@ def widest_line(text: str, delimiter: str) -> int:
 
 
 def escapes_quotes(text: str) -> bool:
-    """Whether quotes inside quoted cells are written \\" as R writes them, rather than "": told by the quotes
-    that close.
+    """Whether quotes inside quoted cells are written \\" as R writes them, rather than "".
+
+    The closing quotes tell which it is.
     """
     start, stop = text.find("\n") + 1, text.rfind("\n") + 1
     # Whole lines only, which the first and the last of a block may not be.
@@ -77,16 +78,12 @@ def _well_quoted(lines: str) -> bool:
 
 
 def check_width(n_columns: int, name: str, *, labels: bool) -> None:
-    """Each column of labels costs time and memory of its own, so a table that is absurdly wide is refused at
-    once.
-    """
+    """Refuse a table of labels that is far too wide, since each column costs time and memory."""
     if labels and n_columns > MOST_CLUSTERINGS:
         raise FileError(
             f"{name} has {n_columns} columns, and each column of labels is one clustering; at most "
-            f"{MOST_CLUSTERINGS} "
-            "are read. If the rows are the clusterings, read it with transpose=True (--transpose); if "
-            "these are features, "
-            "read_features reads them."
+            f"{MOST_CLUSTERINGS} are read. If the rows are the clusterings, read it with transpose=True "
+            "(--transpose); if these are features, read_features reads them."
         )
     if n_columns > MOST_CLUSTERINGS:
         # The cells of two lines as Python text, and what is decided from them.
@@ -94,7 +91,7 @@ def check_width(n_columns: int, name: str, *, labels: bool) -> None:
 
 
 def sniff(text: str, *, prefer_tab: bool) -> tuple[str, bool]:
-    """(delimiter, whether blanks follow it) judged by the first lines, text in quotes left out."""
+    """(delimiter, whether blanks follow it), judged by the first lines without the text in quotes."""
     lines = [line for line in re.split(r"\r\n|\n|\r", _QUOTED.sub("Q", text[: 1 << 18])) if line.strip()][
         :200
     ]
@@ -184,9 +181,9 @@ def _find_header(first: list[str], body: list[list[str]], short: bool, labels: b
     if len(first) > 1 and body and heading in INDEX_HEADINGS and first[0] not in {row[0] for row in body}:
         return True, f"its first cell is {first[0]!r}" if first[0].strip() else "its first cell is empty"
     cells = first[1:] or first
-    # Of millions of features the first thousands show what line 1 is.
+    # With millions of features, the first thousands show what line 1 is.
     text = [as_number(cell) is None for cell in (cells if labels else cells[:_HEAD_CELLS])]
-    # What a data frame without column names writes. As labels of one object 0, 1, 2 is no surprise, 0 to 5
+    # A data frame without column names writes this line. As labels of one object 0, 1, 2 is plausible, 0 to 5
     # is.
     if body and len(first) >= (6 if labels else 3) and first == [str(i) for i in range(len(first))]:
         return True, "it counts the columns"
@@ -205,7 +202,7 @@ def _find_header(first: list[str], body: list[list[str]], short: bool, labels: b
         return True, "it holds text above numbers"
     if not all(text):
         return False, "line 1 holds numbers"
-    # All text: names do not come back further down, labels do.
+    # All text: names do not occur again further down, labels do.
     fresh = all(cell not in set(column) for cell, column in zip(cells, columns)) and len(set(cells)) == len(
         cells
     )

@@ -1,9 +1,8 @@
-"""MATLAB files up to version 7, read by the rules of the format: plain matrices, text, cells of these, sparse
-matrices.
+"""MATLAB files up to version 7: plain matrices, text, cells of these, and sparse matrices.
 
-SciPy's reader trusts the sizes in a file and can take the process with it when they are damaged. Here every
-element is read from a :class:`_Part` that ends where the element around it ends, so a wrong size ends in a
-message.
+They are read by the rules of the format. SciPy's reader trusts the sizes in a file and can crash the process
+when they are damaged. Here every element is read from a :class:`_Part` that ends where the enclosing element
+ends, so a wrong size leads to an error message.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _ENCODINGS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"
 _CELL, _CHAR, _SPARSE = 1, 4, 5
 _NUMERIC = range(6, 16)
 _MOST_DIMENSIONS = 32
-_DEFLATE = 1032  # deflate packs a run into no less than a 1032nd
+_DEFLATE = 1032  # deflate compresses by a factor of 1032 at most
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def is_matlab(start: bytes) -> bool:
 
 
 class _Part:
-    """A run of bytes that cannot be left."""
+    """A range of bytes beyond which nothing can be read."""
 
     def __init__(self, source: Callable[[int], bytes], size: int):
         self._source = source
@@ -78,12 +77,12 @@ class _Part:
         return data
 
     def part(self, n: int) -> _Part:
-        """The next ``n`` bytes, as a part of its own that must be read to its end before this one goes on."""
+        """The next ``n`` bytes as a part, which must be read to its end before this one is read on."""
         self._take(n)
         return _Part(self._source, n)
 
     def finish(self) -> None:
-        """Pass over what is left."""
+        """Skip what is left."""
         while self.left:
             self.read(min(self.left, 1 << 20))
 
@@ -94,7 +93,7 @@ class _Part:
 
 
 def _inflated(packed: _Part) -> Callable[[int], bytes]:
-    """Read the content of a compressed part, never more than is asked for."""
+    """A function that reads the content of a compressed part, never more than it is asked for."""
     unpacker = zlib.decompressobj()
 
     def read(n: int) -> bytes:
@@ -130,7 +129,7 @@ def _variables_5(handle: BinaryIO, name: str, order: str) -> dict[str, Variable]
     while position + 8 <= size:
         handle.seek(position)
         kind, length = struct.unpack(order + "II", handle.read(8))
-        if not kind:  # none of the format: zeros would be as many elements without content
+        if not kind:  # not a type of the format: zeros would be just as many elements without content
             raise ValueError("an element of the unknown type 0")
         if length > size - position - 8:
             raise ValueError(f"an element of {length} bytes where {size - position - 8} are left")
@@ -384,8 +383,9 @@ def _sparse_4(triples: np.ndarray, what: str) -> Any:
 
 
 def filled(read: Callable[[int], bytes], count: int, dtype: np.dtype, what: str) -> np.ndarray:
-    """A vector read straight into place, in pieces: a stream that ends early has not cost more than the
-    vector.
+    """A vector read directly into its array, in pieces.
+
+    A stream that ends early has not cost more memory than the vector.
     """
     promised = count * dtype.itemsize
     ensure_fits(promised, what=what, remedy="store fewer columns, or a sparse matrix")

@@ -1,10 +1,9 @@
-"""Fitted models as files: numbers in NPY arrays, all else in JSON, in one zip archive; nothing in it is ever
-run.
+"""Fitted models as files: one zip archive with numbers in NPY arrays and all else in JSON.
 
-``model.json`` holds {"format", "version", "written_by", "model"}. What JSON cannot say by itself is an object
-with the key "!": an array ("a0.npy" beside it), a tuple, a date, or a thing of one of the kinds listed here,
-by the names of its fields. Names are looked up in that list and in the register of estimators, never
-imported. A thing that occurs twice is written once.
+No code in the file is ever run. ``model.json`` holds {"format", "version", "written_by", "model"}. A value
+that JSON cannot hold is an object with the key "!": an array ("a0.npy" beside it), a tuple, a date, or an
+object of one of the kinds listed here, by the names of its fields. Names are looked up in that list and in
+the register of estimators, never imported. An object that occurs twice is written once.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from ._streams import check_device
 
 FORMAT, VERSION = "consilience model", 1
 _JSON = "model.json"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # of every entry, so that equal models are equal files
+_EPOCH = (1980, 1, 1, 0, 0, 0)  # date of every entry, so that equal models give equal files
 _BIT_GENERATORS = ("MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
 _SPARSE = {"csr": (sp.csr_array, sp.csr_matrix), "csc": (sp.csc_array, sp.csc_matrix)}
 
@@ -45,28 +44,28 @@ _POSITIONS = {"pos": 624, "buffer_pos": 4, "has_uint32": 1, "has_gauss": 1}
 
 
 def save(obj: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted model, an ensemble or a study to a file, whole or not at all; :func:`load` reads it.
+    """Save a fitted model, an ensemble or a study to a file, which :func:`load` reads.
 
-    Models and studies have it as a method, ``model.save(path)``.
+    The file is written whole or not at all. Models and studies also have it as a method,
+    ``model.save(path)``.
 
     Parameters
     ----------
     obj : fitted consensus method, ConsensusClustering, MDEC, Ensemble or ChooseKResult
-        A model with its parameters, all it learned, and what labels new rows; an ensemble with names,
-        weights, recipes and what labels further objects; what :func:`consilience.choose_k` returns. Functions
-        and clusterers of other packages are code, which a file of data cannot hold: what was given or keeps
-        one is refused.
+        A model is saved with its parameters, all that it learned, and what it needs to label new rows. An
+        ensemble is saved with names, weights, recipes and what it needs to label further objects. A study is
+        what :func:`consilience.choose_k` returns. Functions and clusterers of other packages are code, which
+        a file of data cannot hold: an object that holds one is refused.
     path : path
-        Any name; "model.consilience" for instance.
+        Any name, for instance "model.consilience".
     """
     from sklearn.utils.validation import check_is_fitted
 
     name = type(obj).__name__
     if not _is_whole(obj):
         raise InputError(
-            f"{name} is no estimator of consilience that can be saved, nor an ensemble or a study; pass a "
-            f"fitted consensus method, "
-            "ConsensusClustering, an Ensemble or what choose_k returns."
+            f"{name} is not an estimator of consilience that can be saved, nor an ensemble or a study; pass "
+            "a fitted consensus method, ConsensusClustering, an Ensemble or what choose_k returns."
         )
     if _estimator_name(obj) is not None:
         check_is_fitted(obj, "labels_")
@@ -82,16 +81,16 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """The model, ensemble or study that :func:`save` wrote: a model predicts the same, bit by bit.
+    """Load the model, ensemble or study that :func:`save` wrote.
 
-    Nothing in the file is run. A file that is cut short, damaged, of another kind or of a newer version is
-    refused.
+    A loaded model gives exactly the same predictions. No code in the file is run. A file that is truncated,
+    damaged, of another kind or of a newer version is refused.
 
     Examples
     --------
     >>> import os, tempfile
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = os.path.join(folder, "model.consilience")
     ...     model.save(path)
@@ -103,7 +102,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     with opened(path) as handle:
         check_device(handle, name)
         if is_special(path):
-            raise FileError(f"{name} is no regular file; save what it gives to one first, and load that.")
+            raise FileError(f"{name} is not a regular file; save its content to one first, and load that.")
         return _read(handle, name)
 
 
@@ -113,23 +112,24 @@ def _read(handle: BinaryIO, name: str) -> Any:
     if not start.startswith(b"PK"):
         what = betrayed_by(start)
         raise FileError(
-            f"{name} is no model of consilience"
+            f"{name} is not a model of consilience"
             + (f": it is {what}" if what else "")
             + ". Pass a file that model.save(path) wrote."
         )
     with guarded(name, "a model of consilience"), zipfile.ZipFile(handle) as archive:
         if _JSON not in archive.namelist():
-            raise FileError(f"{name} is an archive, but no model of consilience: it holds no {_JSON}.")
+            raise FileError(f"{name} is an archive, but not a model of consilience: it holds no {_JSON}.")
         ensure_fits(20.0 * archive.getinfo(_JSON).file_size, what=name, remedy="use a larger machine")
         content = json.loads(archive.read(_JSON))
         if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise FileError(f"{name} is an archive, but no model of consilience: {_JSON} does not say so.")
+            raise FileError(
+                f"{name} is an archive, but not a model of consilience: {_JSON} does not say that it is one."
+            )
         version = content.get("version")
         if type(version) is not int or version > VERSION:
             raise FileError(
                 f"{name} has version {version!r} of the format, written by {content.get('written_by')}; "
-                f"consilience {__version__} reads up "
-                f"to version {VERSION}. Update consilience to read it."
+                f"consilience {__version__} reads up to version {VERSION}. Update consilience to read it."
             )
         try:
             model = _Reader(archive, name).decode(content["model"])
@@ -138,12 +138,12 @@ def _read(handle: BinaryIO, name: str) -> Any:
         except InputError as error:  # parts that do not fit together
             raise damaged(name, error, "a model of consilience") from None
     if not _is_whole(model):
-        raise FileError(f"{name} holds {type(model).__name__}, which is no model, ensemble or study.")
+        raise FileError(f"{name} holds {type(model).__name__}, which is not a model, ensemble or study.")
     return model
 
 
 def _is_whole(obj: Any) -> bool:
-    """Whether it stands by itself, as files hold it."""
+    """Whether this is an object of the kinds that files hold by themselves."""
     from .._choosing.study import ChooseKResult
     from .._data.ensemble import Ensemble
 
@@ -151,8 +151,9 @@ def _is_whole(obj: Any) -> bool:
 
 
 def _estimator_name(model: Any) -> str | None:
-    """The name of an estimator that can be written: one that predicts from base labels, or from features
-    through them.
+    """The name of an estimator that can be written, else None.
+
+    It must predict from base labels, or from features through base labels.
     """
     saved = (*_register.CONSENSUS, *_register.FEATURES)
     return next(
@@ -166,8 +167,9 @@ def _made_of(make: Callable[..., Any], parts: dict) -> Any:
 
 
 def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]]:
-    """Name -> (type, fields of a thing, thing of fields) of all that a file may hold beside estimators and
-    numbers.
+    """The kinds of objects that a file may hold beside estimators and numbers.
+
+    Name -> (type, function from object to fields, function from fields to object).
     """
     from .._choosing.rule import Test
     from .._choosing.statistics import Pairs
@@ -202,7 +204,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 class _Writer:
-    """From a model to what JSON can say, and arrays beside it."""
+    """Turns a model into JSON values, and writes arrays beside them."""
 
     def __init__(self, archive: zipfile.ZipFile):
         self.archive, self.kinds = archive, _kinds()
@@ -212,7 +214,7 @@ class _Writer:
         self.n_arrays = 0
 
     def encode(self, value: Any, where: str) -> Any:
-        """``where`` is what a message calls the value."""
+        """Encode a value; ``where`` is what messages call it."""
         if value is None or isinstance(value, (bool, int)):
             return value
         if type(value) is float:
@@ -233,7 +235,7 @@ class _Writer:
         return self._once(value, where)
 
     def _once(self, value: Any, where: str) -> dict[str, Any]:
-        """What may occur several times, and is one thing then."""
+        """Encode a value that may occur several times, only once."""
         if id(value) in self.seen:
             return {"!": "same", "id": self.seen[id(value)]}
         number = self.seen[id(value)] = len(self.seen)
@@ -282,10 +284,9 @@ class _Writer:
             }
         raise InputError(
             f"{where} is {value!r:.60}, of type {type(value).__module__}.{type(value).__name__}, which "
-            f"cannot be saved: a model file holds "
-            "numbers, text and the estimators of consilience, no code of others. Save model.method_, which "
-            "predicts from base "
-            "labels, or pickle the model for yourself."
+            "cannot be saved: a model file holds numbers, text and the estimators of consilience, but no "
+            "code of other packages. Save model.method_, which predicts from base labels, or pickle the "
+            "model yourself."
         )
 
     def _array(self, value: np.ndarray, where: str) -> dict[str, Any]:
@@ -329,12 +330,12 @@ class _Writer:
 
 
 def _is_setting(key: str) -> bool:
-    """How scikit-learn is to treat the estimator, which is set anew where it is used."""
+    """Whether this tells scikit-learn how to treat the estimator, which is set again where it is used."""
     return key.startswith(("_sklearn", "_metadata"))
 
 
 class _Reader:
-    """The way back. Whatever stumbles here is a damaged file: the caller says so."""
+    """Turns JSON values into a model. An error here means a damaged file: the caller says so."""
 
     def __init__(self, archive: zipfile.ZipFile, name: str):
         self.archive, self.name, self.kinds = archive, name, _kinds()
@@ -349,9 +350,7 @@ class _Reader:
             return self.things[value["id"]]
         thing = self._thing(value["!"], value)
         if "id" in value:
-            if (
-                value["!"] in _NEVER_SHARED
-            ):  # tuples of tuples that occur twice grow without bound when they are hashed
+            if value["!"] in _NEVER_SHARED:  # hashing tuples of tuples that occur twice takes unbounded time
                 raise ValueError(f"a {value['!']} that occurs several times")
             self.things[value["id"]] = thing
         return thing
@@ -362,7 +361,7 @@ class _Reader:
         found = getattr(self, f"_{kind}", None) if kind in _PLAIN else None
         if found is None:
             raise FileError(
-                f"{self.name} holds a thing of the unknown kind {kind!r:.60}; it may be damaged, or not ours."
+                f"{self.name} holds an object of the unknown kind {kind!r:.60}; it may be damaged."
             )
         return found(value)
 
@@ -439,8 +438,9 @@ class _Reader:
 
 
 def _plain(value: Any) -> Any:
-    """A key or an element: a value, or a tuple of values, whose hash takes no more time than the file is
-    long.
+    """A key or an element: a value, or a tuple of values.
+
+    Its hash takes no more time than the file is long.
     """
     for item in value if type(value) is tuple else (value,):
         if item is not None and not isinstance(item, _VALUES):
@@ -449,7 +449,7 @@ def _plain(value: Any) -> Any:
 
 
 def _check_positions(state: dict[str, Any]) -> None:
-    """The positions in a generator's buffers: compiled code follows them."""
+    """Check the positions in the buffers of a random generator, which compiled code follows unchecked."""
     inner = state["state"]
     found = {**state, **(inner if isinstance(inner, dict) else {})}
     for name, most in _POSITIONS.items():
@@ -459,7 +459,7 @@ def _check_positions(state: dict[str, Any]) -> None:
 
 
 def _check_state(cls: type, state: dict[str, Any]) -> None:
-    """No method is covered by data, and what labels new rows is of its kind."""
+    """Check that no data hide a method, and that what labels new rows is of the right type."""
     from .._data.ensemble import Ensemble
     from .._evidence.prediction import Predictor
 

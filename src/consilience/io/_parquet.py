@@ -23,7 +23,7 @@ def read_parquet(
     """(column names, columns, row names, decisions)."""
     pyarrow = need("pyarrow", "io", f"{name} is a Parquet file; reading it")
     need("pyarrow.parquet", "io", f"{name} is a Parquet file; reading it")
-    # All of it, not only the reading: names and values are decoded when they are asked for.
+    # All of it is guarded, not only the reading: names and values are decoded when they are used.
     with guarded(name, "a Parquet file"):
         table = _read_table(handle, name, pyarrow)
         check_unique(table.column_names, "column name", "rename the columns", file=name)
@@ -40,7 +40,7 @@ def read_parquet(
 
 
 def _read_table(handle: BinaryIO, name: str, pyarrow: Any) -> Any:
-    """The table, its texts as codes and a dictionary: a text that occurs in every row is held once."""
+    """The table, with its texts as codes and a dictionary: a text that occurs in every row is held once."""
     file = pyarrow.parquet.ParquetFile(handle)
     metadata, schema = file.metadata, file.schema_arrow
     remedy = "store fewer columns, or shorter texts"
@@ -90,7 +90,7 @@ def _index_column(
 
 
 def _recorded_index(metadata: dict[bytes, bytes]) -> str | None:
-    """The column that holds row names according to the file's own notes: ours, or those of pandas."""
+    """The column that holds row names according to the metadata of the file: ours, or those of pandas."""
     for key in _OURS:
         if key in metadata:
             return metadata[key].decode()

@@ -1,4 +1,4 @@
-"""Reading what else is known about the objects: columns of any kind."""
+"""Reading annotations of the objects: columns of any kind."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._source import OnNote, check_rows, drop_counting, say
 
 
 class Annotations(NamedTuple):
-    """Columns by name, None where a cell is empty, and the names of the rows (None where there are none)."""
+    """Columns by name, with None for an empty cell, and the names of the rows, if there are any."""
 
     columns: dict[str, list[Any]]
     sample_names: list[str] | None
@@ -30,18 +30,19 @@ def read_annotations(
     index: bool | None = None,
     on_note: OnNote | None = None,
 ) -> Annotations:
-    """Read columns that describe the objects, such as batch, age or treatment: text and numbers as they are.
+    """Read columns of text or numbers that describe the objects, such as batch, age or treatment.
 
     Parameters
     ----------
     path : path or binary file
         As for :func:`read_labels`.
     key : str, optional
-        Which array of an ``.npz`` or ``.mat`` file.
+        Which array of an ``.npz`` or ``.mat`` file to read.
     header, index : bool, optional
-        Whether line 1 holds column names and column 1 row names; by default the reader decides and says so.
+        Whether line 1 holds column names and column 1 row names; by default the reader decides and reports
+        it.
     on_note : callable, optional
-        Called once with what was decided, for instance ``print``.
+        Called once with a note on what the reader decided, for instance ``print``.
 
     Returns
     -------

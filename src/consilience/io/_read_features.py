@@ -1,4 +1,4 @@
-"""Reading feature tables: one door for every format."""
+"""Reading feature tables, in every format."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ _SPARSE_PIECES = ("data", "indices", "indptr", "shape")
 
 @dataclass
 class _RawTable:
-    """Features as a format hands them over."""
+    """Features as they come from a file of any format."""
 
     values: Any
     row_names: list[str] | None
     column_names: list[str] | None
     decisions: list[str]
-    cells: Any = None  # of the column asked for apart
+    cells: Any = None  # cells of the column that was asked for
     archive: bool = False
 
 
@@ -98,23 +98,23 @@ def _raw_features(path: Any, name: str, stack: ExitStack, *, column, key, header
 def _from_columns(
     columns: list[Any], names: list[str], row_names: Any, decisions: list[str], apart: str | None, name: str
 ) -> _RawTable:
-    """The columns of numbers side by side, and the cells of the one asked for apart."""
+    """The columns of numbers as a matrix, and the cells of the column that was asked for."""
     if apart is not None and apart not in names:
         raise FileError(f"{name} has no column {apart!r}; it has {listed(map(repr, names), 10)}.")
     at = None if apart is None else names.index(apart)
     rest = [_numbers(cells, names[i], name) for i, cells in enumerate(columns) if i != at]
     if not rest and at is not None:
-        raise FileError(f"{name} has no columns of features beside {apart!r}.")
+        raise FileError(f"{name} has no columns of features besides {apart!r}.")
     values = np.column_stack(rest) if rest else np.empty((0, 0))
     kept = [heading for i, heading in enumerate(names) if i != at]
     return _RawTable(values, row_names, kept, decisions, None if at is None else columns[at])
 
 
 def _numbers(cells: Any, heading: str, name: str) -> np.ndarray:
-    """One column of a table whose columns differ in kind."""
+    """One column of a table whose columns differ in type."""
     if isinstance(cells, np.ndarray) and cells.dtype != object:
         return as_floats(cells)
-    spelled = isinstance(cells, list)  # a text file; elsewhere text is no number, whatever it spells
+    spelled = isinstance(cells, list)  # a text file; in other formats text is never a number
     out = np.empty(len(cells))
     for i, cell in enumerate(cells):
         number = as_number(cell) if spelled else np.nan if cell is None else None
@@ -139,7 +139,7 @@ def _array_cells(archive: Archive, key: str) -> Any:
 
 
 def _tidy_column(cells: Any, n: int, column: str, name: str) -> np.ndarray:
-    """Whole numbers where all cells are, else text; none may be missing."""
+    """Whole numbers if all cells are, else text; none may be missing."""
     texts = [str(cell).strip() for cell in cells]
     if len(texts) != n:
         raise FileError(f"{name}: {column!r} has {len(texts)} values for {n} rows.")
@@ -185,12 +185,11 @@ def _sparse_from(archive: Archive) -> Any:
 
 
 def _transpose(raw: _RawTable, column: str | None, name: str) -> None:
-    """Columns of the file become the objects."""
+    """Transpose the table: columns of the file become the objects."""
     if column is not None:
         raise InputError(
-            f"{name}: the column {column!r} cannot be read apart from a transposed table, whose columns "
-            f"are objects. Turn the "
-            "file round first, or leave out transpose."
+            f"{name}: the column {column!r} cannot be read from a transposed table, whose columns are "
+            "objects. Transpose the file first, or leave out transpose."
         )
     raw.values = raw.values.T.tocsr() if hasattr(raw.values, "tocsr") else np.ascontiguousarray(raw.values.T)
     raw.row_names, raw.column_names = raw.column_names, raw.row_names
@@ -216,26 +215,27 @@ def read_features(
         As for :func:`read_labels`. An ``.npz`` file may hold ``X``, or a sparse matrix as
         :func:`scipy.sparse.save_npz` writes it.
     column : str, optional
-        A column that is no feature but something else, such as the task, group or site of each row; it may
-        hold text. In a text file without header its position from 0; in an ``.npz`` or ``.mat`` file the name
-        of an array beside the features.
+        A column that is not a feature, such as the task, group or site of each row; it may hold text. In a
+        text file without header, give its position from 0; in an ``.npz`` or ``.mat`` file, the name of an
+        array beside the features.
     key : str, optional
-        Which array of an ``.npz`` or ``.mat`` file; by default ``X`` and some usual other names.
+        Which array of an ``.npz`` or ``.mat`` file to read; by default ``X`` or some other usual name.
     header, index : bool, optional
-        Whether line 1 holds column names and column 1 row names; by default the reader decides and says so.
+        Whether line 1 holds column names and column 1 row names; by default the reader decides and reports
+        it.
     transpose : bool, default=False
-        Rows of the file are features and columns are objects, as in many tables of genes. Where names of rows
-        look like genes and this is not set, the reader says so.
+        Whether rows of the file are features and columns are objects, as in many tables of genes. If row
+        names look like genes and this is not set, the reader says so.
     least_rows : int, default=2
-        How many objects there must be: 1 for those that a model is to label.
+        The smallest number of objects to accept; 1 for objects that a model is to label.
     on_note : callable, optional
-        Called once with what was decided, for instance ``print``.
+        Called once with a note on what the reader decided, for instance ``print``.
 
     Returns
     -------
     Table
-        :class:`~consilience.io.Features`, with the ``column`` asked for and the reader's ``decisions``. A missing or infinite
-        number is an error that says where it is.
+        :class:`~consilience.io.Features`, with the ``column`` that was asked for and the ``decisions`` of the
+        reader. A missing or infinite number is an error that says where it is.
 
     Examples
     --------
@@ -250,7 +250,7 @@ def read_features(
     if transpose:
         _transpose(raw, column, name)
     check_rows(raw, name)
-    if not raw.archive:  # where names are written on purpose
+    if not raw.archive:  # formats in which names are written on purpose
         drop_counting(raw)
     check_unique(raw.column_names, "column name", "rename the columns", file=name)
     n, p = raw.values.shape
@@ -266,8 +266,7 @@ def read_features(
     if not transpose and n > p and look_like_genes(raw.row_names):
         raw.decisions.append(
             f"The {n} row names look like genes ({listed(map(repr, (raw.row_names or [])[:2]))}, ...), and "
-            f"rows are what is clustered: "
-            "to cluster the columns give transpose=True (--transpose)."
+            f"rows are what is clustered: to cluster the columns, give transpose=True (--transpose)."
         )
     say(on_note, name, raw.decisions)
     return Table._of(values, raw.row_names, raw.column_names, raw.decisions, cells)

@@ -1,4 +1,4 @@
-"""Reading ensembles: one door for every format."""
+"""Reading ensembles, in every format."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TRUTH_KEYS = ("y", "Y", "truth", "gnd", "gt", "target", "classes", "class", "lab
 
 @dataclass
 class _Raw:
-    """Labels as a format hands them over."""
+    """Labels as they come from a file of any format."""
 
     columns: list[Any]
     names: list[str] | None = None
@@ -57,7 +57,7 @@ class _Raw:
     recipes: list[dict] | None = None
     weights: np.ndarray | None = None
     matrix: np.ndarray | None = None  # instead of columns, where the format has one
-    is_table: bool = False  # text or Parquet, as results of consensus are written with their confidence
+    is_table: bool = False  # text or Parquet, in which a consensus is written with its confidence
 
 
 def read_labels(
@@ -77,31 +77,32 @@ def read_labels(
     Parameters
     ----------
     path : path or binary file
-        ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.npy``, ``.npz``, ``.parquet`` or ``.mat``; what an
-        open binary file holds is told by its first bytes.
+        ``.csv``, ``.tsv``, ``.txt`` (also ``.gz``), ``.npy``, ``.npz``, ``.parquet`` or ``.mat``; the format
+        of an open binary file is recognized by its first bytes.
     columns : list of str or int, optional
         Which clusterings to keep, by name or by position from 0; all by default. A file with the columns
         ``label`` and ``confidence``, as ``consilience consensus`` writes it, gives ``label`` alone.
     key : str, optional
-        Which array of an ``.npz`` or ``.mat`` file; by default ``labels`` and some usual other names.
+        Which array of an ``.npz`` or ``.mat`` file to read; by default ``labels`` or some other usual name.
     header, index : bool, optional
-        Whether line 1 holds column names and column 1 row names; by default the reader decides and says so.
+        Whether line 1 holds column names and column 1 row names; by default the reader decides and reports
+        it.
     truth : bool, default=False
-        Prefer the array of true classes (``y``, ``gnd``, ...) when an archive has several.
+        Whether to prefer the array of true classes (``y``, ``gnd``, ...) if an archive has several arrays.
     transpose : bool, default=False
-        Rows of the file are clusterings and columns are objects.
+        Whether rows of the file are clusterings and columns are objects.
     least_rows : int, default=2
-        How many objects there must be. 1 is for those that a model is to label: then neither few rows nor
-        columns without any label are taken for a mistake.
+        The smallest number of objects to accept. Use 1 for objects that a model is to label: then neither few
+        rows nor columns without any label count as mistakes.
     on_note : callable, optional
-        Called once with what was decided, for instance ``print``.
+        Called once with a note on what the reader decided, for instance ``print``.
 
     Returns
     -------
     Ensemble
-        What a label means, and which are missing, is said at :class:`~consilience.Ensemble`. Text files have
-        no types: there columns of whole numbers are integer labels, of other numbers floats, and anything
-        else is text, blanks around it included; a number written with leading zeros is text.
+        See :class:`~consilience.Ensemble` for what labels mean and which of them are missing. Text files have
+        no types: columns of whole numbers become integer labels, columns of other numbers become floats, and
+        anything else is text, including blanks around it. A number written with leading zeros is text.
 
     Examples
     --------
@@ -150,7 +151,7 @@ def raw_labels(path: Any, name: str, stack: ExitStack, *, key, header, index, tr
             size=size,
             transpose=transpose,
         )
-        if transpose:  # text has no types: each row is read as a column would be
+        if transpose:  # text has no types: each row is read like a column
             cells, row_names = text.cells()
             columns = [label_values(list(row)) for row in zip(*cells)]
             return _turned(columns, row_names, text.layout.column_names, text.layout.decisions)
@@ -188,7 +189,7 @@ def _turned(
     *,
     is_table: bool = True,
 ) -> _Raw:
-    """The rows of a file as clusterings."""
+    """Labels with the rows of the file as clusterings."""
     decisions = [*decisions, "Transposed: rows of the file are clusterings."]
     return _Raw(columns, names, row_names, decisions, is_table=is_table)
 
@@ -222,11 +223,11 @@ def _labels_from(archive: Archive, key: str, transpose: bool) -> _Raw:
         )
     if shape[0] > 1:  # a single row may be a vector lying on its side
         check_width(math.prod(shape[1:]), archive.name, labels=not transpose)
-    # The labels, their codes, and one copy on the way.
+    # Memory for the labels, their codes, and one temporary copy.
     ensure_fits(16 * math.prod(shape), what=archive.name, remedy="use fewer objects or clusterings")
     matrix = np.asarray(archive.load(key))
     if matrix.dtype.kind == "f":
-        matrix = as_floats(matrix)  # single or double precision: half has no room to tell whole numbers
+        matrix = as_floats(matrix)  # half precision cannot tell large whole numbers apart
     decisions = (
         [] if isinstance(archive, NpyFile) or len(archive.entries) == 1 else [f"Took the array {key!r}."]
     )
@@ -247,7 +248,7 @@ def _labels_from(archive: Archive, key: str, transpose: bool) -> _Raw:
     if key in (
         "label",
         "labels",
-    ):  # as we write them; beside other arrays such names may be about something else
+    ):  # as we write them; beside other arrays, such names may mean something else
         raw.row_names = first_of(archive, ROW_KEYS, matrix.shape[0])
     if key != "labels":
         return raw
@@ -290,7 +291,7 @@ def _coded(archive: Archive, position: int, codes: np.ndarray) -> Coded:
 
 
 def _select(raw: _Raw, columns: Sequence[str | int] | None, name: str) -> None:
-    """Keep the columns asked for; of a file written by ``consensus`` the labels."""
+    """Keep the columns that were asked for; from a file written by ``consensus``, the labels."""
     m = len(raw.columns) if raw.matrix is None else raw.matrix.shape[1]
     names = raw.names or [f"clustering {i}" for i in range(m)]
     if columns is None:

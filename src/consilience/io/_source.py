@@ -25,8 +25,9 @@ COLUMN_KEYS = ("clustering_names", "column_names", "feature_names")
 
 
 def names_in(path: str | os.PathLike[str] | BinaryIO) -> list[str]:
-    """Names of the arrays of an ``.npz`` or ``.mat`` file, or of the columns of a table; empty where there is
-    no header.
+    """Return the names of the arrays of an ``.npz`` or ``.mat`` file, or of the columns of a table.
+
+    The list is empty for a table without header.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def names_in(path: str | os.PathLike[str] | BinaryIO) -> list[str]:
 
 
 def check_rows(raw: Any, name: str) -> None:
-    """Row names must be unique."""
+    """Check that row names are unique."""
     check_unique(
         raw.row_names,
         "row name",
@@ -56,14 +57,14 @@ def check_rows(raw: Any, name: str) -> None:
 
 
 def drop_counting(raw: Any) -> None:
-    """Names that only count the rows are none."""
+    """Drop row names that only count the rows."""
     if raw.row_names is not None and raw.row_names == [str(i) for i in range(len(raw.row_names))]:
         raw.row_names = None
         raw.decisions.append("The row names only count the rows from 0 and are not kept.")
 
 
 def open_file(path: Any, stack: ExitStack) -> tuple[str, BinaryIO, bool, int | None]:
-    """(format, handle, gzipped, size in bytes); what has no name is known by its first bytes."""
+    """(format, handle, gzipped, size in bytes); a file without a name is recognized by its first bytes."""
     name = shown(path)
     if is_stream(path):
         check_device(path, name)
@@ -98,14 +99,14 @@ def _identified(stream: Any, name: str, stack: ExitStack) -> tuple[str, BinaryIO
 
 
 def _text(stream: Any, name: str) -> Any:
-    """The stream, up to the limit if it has no size."""
+    """The stream, read up to the limit if it has no size."""
     return stream if size_left(stream) is not None else Limited(stream, name)
 
 
 def choose(
     archive: Archive, usable: dict[str, Entry], preferred: tuple[str, ...], key: str | None, what: str
 ) -> str:
-    """The array meant: the key asked for, a usual name, or the only one there is."""
+    """The array to read: the key that was given, a usual name, or the only array there is."""
     there = listed((f"{k!r} {entry.shape}" for k, entry in archive.entries.items()), 10)
     refusal = archive.refusal((key,) if key else preferred)
     if key is not None:
@@ -127,9 +128,8 @@ def choose(
     if len(usable) == 1:
         return next(iter(usable))
     raise FileError(
-        f"{archive.name} holds {there or 'no arrays'}: none is called {listed(map(repr, preferred[:3]))}, "
-        f"so it is not "
-        f"clear which are the {what}. Name one (key=..., or --key)."
+        f"{archive.name} holds {there or 'no arrays'}: none is called {listed(map(repr, preferred[:3]))}, so "
+        f"it is not clear which are the {what}. Name one (key=..., or --key)."
     )
 
 

@@ -1,4 +1,4 @@
-"""The pieces of a sparse matrix, from any format, checked before SciPy's kernels, which trust them, see them."""
+"""Sparse matrices from any format, checked before SciPy's kernels trust their pieces."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..errors import FileError
 def sparse_from_pieces(
     what: str, data: Any, indices: Any, indptr: Any, shape: tuple[Any, ...], *, layout: str
 ) -> Any:
-    """The CSR array of ``layout`` ("csr" or "csc") pieces, or a :class:`FileError` that says what does not
-    fit.
+    """The CSR array of ``layout`` ("csr" or "csc") pieces.
 
+    Raises a :class:`FileError` that says what does not fit together.
     ``indices`` and ``data`` may be longer than ``indptr`` says, as MATLAB leaves them.
     """
     import scipy.sparse as sp
@@ -30,7 +30,7 @@ def sparse_from_pieces(
     ensure_fits(32 * count + 16 * rows, what=what, remedy="store fewer rows or entries")
     index = (
         np.int32 if max(rows, columns, count) < 2**31 else np.int64
-    )  # scikit-learn takes no wider one than needed
+    )  # scikit-learn does not accept wider indices than needed
     pieces = (as_floats(data[:count]), indices[:count].astype(index), indptr.astype(index))
     make = sp.csr_array if layout == "csr" else sp.csc_array
     matrix = make(pieces, shape=(rows, columns)).tocsr()

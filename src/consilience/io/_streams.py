@@ -1,4 +1,4 @@
-"""What has no size: pipes, sockets, standard input. Each is read up to a limit, and devices not at all."""
+"""Streams without a size (pipes, sockets, standard input), read up to a limit; devices are refused."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REMEDY = "Save it to a regular file first, and pass that"
 
 
 def size_left(stream: Any) -> int | None:
-    """How many bytes a regular file or a buffer in memory still holds; None for what has no size."""
+    """How many bytes a regular file or a buffer in memory still holds; None for a stream without a size."""
     if not (hasattr(stream, "seekable") and stream.seekable()):
         return None
     descriptor = _descriptor(stream)
@@ -36,13 +36,13 @@ def size_left(stream: Any) -> int | None:
 
 
 def check_device(stream: Any, name: str) -> None:
-    """Refuse devices other than terminals: what they give has no end, or no meaning as a table."""
+    """Refuse devices other than terminals: their data have no end, or no meaning as a table."""
     descriptor = _descriptor(stream)
     if descriptor is None:
         return
     mode = os.fstat(descriptor).st_mode
     if stat.S_ISBLK(mode) or (stat.S_ISCHR(mode) and not os.isatty(descriptor)):
-        raise FileError(f"{name} is a device, from which no table is read; pass a file or a pipe.")
+        raise FileError(f"{name} is a device, from which no table can be read; pass a file or a pipe.")
 
 
 def _descriptor(stream: Any) -> int | None:
@@ -53,7 +53,7 @@ def _descriptor(stream: Any) -> int | None:
 
 
 def first_bytes(stream: Any, most: int) -> Any:
-    """The first bytes, fewer only where the stream ends; text as it is of a stream in text mode."""
+    """The first bytes, fewer only where the stream ends; text if the stream is in text mode."""
     start = stream.read(most)
     while isinstance(start, bytes) and len(start) < most and (piece := stream.read(most - len(start))):
         start += piece
@@ -61,7 +61,7 @@ def first_bytes(stream: Any, most: int) -> Any:
 
 
 class Resumed:
-    """A stream from its start, of which the first bytes have been read already."""
+    """A stream read from its start, although its first bytes have been read already."""
 
     def __init__(self, start: Any, stream: Any):
         self._start, self._stream = start, stream
@@ -92,8 +92,9 @@ class Limited:
 def on_disk(stream: Any, name: str, kind: str, stack: ExitStack) -> BinaryIO:
     """A copy in a temporary file: archives are read at several places, and their sizes checked.
 
-    No more is copied than the stream holds or its header announces. Where it announces nothing, the least of
-    the limit, half of the free space and the free memory (temporary files may be kept there) is the most.
+    No more is copied than the stream holds or its header announces. If it announces nothing, the limit is the
+    smallest of the general limit, half of the free space and the free memory (where temporary files may be
+    kept).
     """
     left = size_left(stream)
     start = first_bytes(stream, _START)

@@ -12,16 +12,17 @@ from .._data.features import Features
 class Table(Features):
     """Features that were read from a file.
 
-    What :class:`~consilience.io.Features` offers, and what else the file said; it goes wherever features go.
+    It is a :class:`~consilience.io.Features` with further facts from the file, and can be passed wherever
+    features can.
 
     Attributes
     ----------
     X : array or CSR array (n_samples, n_features)
         Finite numbers, float32 where that holds them without loss, else float64.
     sample_names, feature_names : list of str, or None
-        As found in the file, names of rows and of columns. ``values`` is X, as a file calls it.
+        Names of rows and of columns, as found in the file. ``values`` is another name of X.
     column : array (n_samples,) or None
-        The cells of the column that was asked for apart: whole numbers where all are, else text.
+        The cells of the column that was asked for: whole numbers if all are, else text.
     decisions : list of str
         What the reader decided about separators, header and row names, one sentence each.
 
@@ -45,7 +46,7 @@ class Table(Features):
         decisions: list[str],
         column: np.ndarray | None = None,
     ) -> Table:
-        """From numbers and names that follow the rules."""
+        """A table of numbers and names that have been checked."""
         self = cls.__new__(cls)
         self._set(values, sample_names, feature_names)
         self._squares_checked = False

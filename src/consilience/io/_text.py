@@ -1,4 +1,4 @@
-"""Delimited text, read by blocks.
+"""Delimited text, read in blocks.
 
 A file is decoded and parsed in blocks of a few megabytes that end at a line end outside quotes, so neither a
 large file nor a decompressed one is ever held as text. Numbers go through NumPy's C reader; a block it
@@ -29,12 +29,12 @@ from ._formats import betrayed_by, guarded
 from ._layout import HEAD, NAMES, SPACES, check_width, decide, escapes_quotes, sniff, widest_line
 
 _BLOCK = 1 << 21
-_PACKED = 1 << 18  # bytes of packed text read at a time
-_GZIP = 16 + zlib.MAX_WBITS  # of zlib: data with the head and tail of gzip
-_BATCH = 4096  # rows held as Python text at a time: more of them only keep the garbage collector busy
+_PACKED = 1 << 18  # bytes of compressed text read at a time
+_GZIP = 16 + zlib.MAX_WBITS  # for zlib: data with the header and trailer of gzip
+_BATCH = 4096  # rows held as Python text at a time: more would only keep the garbage collector busy
 _LONGEST_LINE = 1 << 28  # characters; p = 10 million features of 17 digits still pass
 _TEXT = 64  # bytes of a text in memory besides its characters
-_MOST_BLANK = 1_000_000  # lines without a cell, after which this is no table
+_MOST_BLANK = 1_000_000  # number of blank lines beyond which a file is refused
 
 
 class TextTable:
@@ -63,7 +63,7 @@ class TextTable:
         head = [row for row in itertools.islice(self._rows(self._first[0]), HEAD) if not _is_blank(row)]
         if not head:
             raise FileError(f"{name} is empty: its first {HEAD} lines hold no cells.")
-        # On their side, names are told from labels as they are from numbers: columns do not repeat what they
+        # If transposed, names are recognized as in tables of numbers: columns do not repeat what they
         # hold.
         self.layout = decide(
             head,
@@ -131,13 +131,14 @@ class TextTable:
         return coded, names if start else None
 
     def _counted(self, texts: Sequence[str]) -> Sequence[str]:
-        """Texts that are kept, with what they take."""
+        """Keep texts, and count the memory that they take."""
         self._kept_texts += _size_of(texts)
         return texts
 
     def _check_memory(self, parts: Sequence[np.ndarray] = (), books: Sequence[_Book] = ()) -> None:
-        """What is packed tells nothing of what it unpacks to: look after each block whether all parts can
-        still be joined.
+        """Check after each block whether all parts can still be joined in memory.
+
+        The size of a compressed file does not tell the size of its content.
         """
         needed = 2 * sum(part.nbytes for part in parts) + self._kept_texts + sum(book.size for book in books)
         ensure_fits(needed, what=self.name, remedy="use fewer rows or columns, or write it as .npz")
@@ -197,16 +198,14 @@ class TextTable:
                 if self._n_blank > _MOST_BLANK:
                     raise FileError(
                         f"{self.name} holds more than {_MOST_BLANK} blank lines, the first is line "
-                        f"{self._first_blank}; "
-                        "is it a table? Remove them."
+                        f"{self._first_blank}; is it a table? Remove them."
                     )
             elif len(row) != self.layout.n_columns:
                 raise self._ragged(self._line_of(block, i, first_line), len(row))
             elif self._n_blank and len(row) == 1:
                 raise FileError(
                     f"{self.name}, line {self._first_blank} is blank: in a table of one column it may be a "
-                    f"missing value or "
-                    "no row at all. Write NA for a missing value, or remove the line."
+                    "missing value or no row at all. Write NA for a missing value, or remove the line."
                 )
             else:
                 kept.append(row)
@@ -215,9 +214,8 @@ class TextTable:
     def _ragged(self, line: int, n_cells: int) -> FileError:
         return FileError(
             f"{self.name}, line {line} has {count_of(n_cells, 'cell')} where the table has "
-            f"{self.layout.n_columns} "
-            f"(separated by {NAMES[self._delimiter]}). Look for a missing cell, or for a separator inside "
-            "a cell that needs quotes."
+            f"{self.layout.n_columns} (separated by {NAMES[self._delimiter]}). Look for a missing cell, or "
+            "for a separator inside a cell that needs quotes."
         )
 
     def _line_of(self, block: str, row: int, first_line: int) -> int:
@@ -239,7 +237,7 @@ class TextTable:
         if not lines[-1]:
             lines.pop()
         if self._delimiter == SPACES:
-            return None if self.layout.has_index else lines  # NumPy counts the cells itself
+            return None if self.layout.has_index else lines  # NumPy itself counts the cells
         n_separators = self.layout.n_columns - 1
         return lines if {line.count(self._delimiter) for line in lines} == {n_separators} else None
 
@@ -251,7 +249,7 @@ class TextTable:
         return names, [line[len(name) + 1 :] for line, name in zip(lines, names)]
 
     def _fast_numbers(self, block: str) -> tuple[np.ndarray, list[str]] | None:
-        """A block through NumPy's reader; None if that is not sure to mean the same."""
+        """A block read by NumPy's reader; None if that might read it differently."""
         lines = self._plain_lines(block)
         if not lines:
             return None
@@ -269,7 +267,7 @@ class TextTable:
         return self._load(lines, np.int64, names)
 
     def _columns(self, block: str, first_line: int) -> Iterator[list[Any]]:
-        """The cells of a block by column, all at once where nothing is quoted, else in batches of rows."""
+        """The cells of a block by column, all at once if nothing is quoted, else in batches of rows."""
         width = self.layout.n_columns
         lines = None if self._delimiter == SPACES or self._skip_space else self._plain_lines(block)
         if lines and (width > 1 or all(map(str.strip, lines))):
@@ -282,7 +280,7 @@ class TextTable:
     def _load(self, lines: list[str], dtype: type, names: list[str]) -> tuple[np.ndarray, list[str]] | None:
         delimiter = None if self._delimiter == SPACES else self._delimiter
         if not any(map(str.strip, lines)):
-            return None  # NumPy warns of blank lines only
+            return None  # NumPy warns only about blank lines
         try:
             with warnings.catch_warnings():
                 # NumPy 1 reads integers beyond 64 bits through floats, as other numbers, and calls that
@@ -324,7 +322,7 @@ class TextTable:
         if re.fullmatch(r"\s*-?\d+,\d+\s*", cell):
             remedy = "Write decimals with a point."
         elif self.layout.header is None and line == 1:
-            remedy = "If line 1 is a header, say so (header=True, or --header)."
+            remedy = "If line 1 is a header, give header=True (--header)."
         else:
             remedy = (
                 "Every cell but the header and the row names must be a number; drop the column or encode it."
@@ -339,7 +337,7 @@ class TextTable:
 
 
 class _Book(dict):
-    """Numbers for the spellings of one column, in order of appearance."""
+    """Codes for the spellings of one column, in order of appearance."""
 
     size = 0  # bytes
 
@@ -349,7 +347,7 @@ class _Book(dict):
         return code
 
     def look_up(self, column: np.ndarray) -> np.ndarray:
-        """Numbers of whole numbers, as if each had been met in its usual spelling."""
+        """Codes of whole numbers, as if each had occurred in its usual spelling."""
         values, inverse = np.unique(column, return_inverse=True)
         codes = np.fromiter(map(self.__getitem__, map(str, values.tolist())), np.int32, len(values))
         return codes[inverse.ravel()]
@@ -374,7 +372,7 @@ class _SpaceReader:
 
 
 class _Gunzipped:
-    """What gzip members unpack to. Python's own reader takes endless names and padding byte by byte."""
+    """The content of gzip members. Python's own reader reads endless names and padding byte by byte."""
 
     def __init__(self, handle: BinaryIO):
         self._handle, self._packed = handle, b""
@@ -431,8 +429,7 @@ def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Ite
                 at = line + _n_lines(held) + error.object[: error.start].count(b"\n")
                 raise FileError(
                     f"{name}, line {at}: byte 0x{error.object[error.start]:02x} is not UTF-8; the file is "
-                    f"probably in "
-                    "Latin-1. Convert it first, for example: iconv -f latin1 -t utf-8 OLD > NEW."
+                    "probably in Latin-1. Convert it first, for example: iconv -f latin1 -t utf-8 OLD > NEW."
                 ) from None
             if "\0" in text:
                 at = line + _n_lines(held) + text[: text.index("\0")].count("\n")
@@ -447,7 +444,7 @@ def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Ite
                 if any(held):
                     yield "".join(held), line
                 return
-            # A CR at the very end may be half of a CR LF, a backslash that of a quote.
+            # A CR at the very end may be the first half of CR LF, a backslash that of a quote.
             half = text[-1:] if text.endswith(("\r", "\\")) else ""
             text = unescaped(text[: len(text) - len(half)])
             cut = text.rfind("\n") + 1 or text.rfind("\r") + 1  # lines may end in a bare CR
@@ -468,7 +465,7 @@ def _blocks(handle: BinaryIO, name: str, gzipped: bool, size: int | None) -> Ite
 
 
 def _size_of(texts: Sequence[str]) -> int:
-    """What texts take in memory, in bytes."""
+    """The memory that texts take, in bytes."""
     return _TEXT * len(texts) + sum(map(len, texts))
 
 
@@ -486,7 +483,10 @@ def _is_tsv(name: str) -> bool:
 
 def _remedy_for(what: str) -> str:
     if what == "UTF-16 text":
-        return "Save it as UTF-8 (CSV UTF-8 in a spreadsheet), or convert it: iconv -f utf-16 -t utf-8 OLD > NEW."
+        return (
+            "Save it as UTF-8 (CSV UTF-8 in a spreadsheet), or convert it: iconv -f utf-16 -t utf-8 OLD > "
+            "NEW."
+        )
     endings = {
         "gzip data": ".csv.gz",
         "a zip archive": ".npz (or unpack it first)",

@@ -1,4 +1,4 @@
-"""Writing tables, labels, features and ensembles: atomic, in the format of the ending."""
+"""Writing tables, labels, features and ensembles: atomically, in the format that the ending names."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ Cells = Callable[[int, int], list[str]]  # the text of rows a to b of one column
 def write_table(
     columns: Mapping[str, Any], path: Target, *, sample_names: Sequence[Any] | None = None
 ) -> None:
-    """Write columns of equal length, the first of them row names.
+    """Write columns of equal length, after a column of row names.
 
     Parameters
     ----------
     path : path or binary file
-        The ending says the format; an open binary file gets CSV.
+        The ending tells the format; an open binary file gets CSV.
     columns : mapping
-        Heading to values: numbers or text; None, NaN and masked values are written as missing.
+        Maps headings to values: numbers or text. None, NaN and masked values are written as missing.
     sample_names : sequence, optional
-        Names of the rows; by default they are counted from 0. In text and Parquet they are the column
+        Names of the rows; by default, rows are counted from 0. In text and Parquet, they are the column
         ``name``.
 
     Examples
@@ -64,7 +64,9 @@ def write_table(
     data = {str(heading): _column(values) for heading, values in columns.items()}
     lengths = {len(values) for values in data.values()}
     if len(lengths) != 1:
-        raise InputError(f"Columns of a table must be of one length; these have {sorted(lengths)}.")
+        raise InputError(
+            f"Columns of a table must have the same length; these have the lengths {sorted(lengths)}."
+        )
     n = lengths.pop()
     names = _checked_names(sample_names, n, shown(path))
     kind, gzipped = _format(path)
@@ -101,18 +103,19 @@ def write_labels(
     sample_names: Sequence[Any] | None = None,
     confidence: Any = None,
 ) -> None:
-    """Write one clustering: columns ``name`` (or the row number from 0), ``label`` and, if given,
-    ``confidence``.
+    """Write one clustering.
+
+    The columns are ``name`` (or the row number from 0), ``label`` and, if given, ``confidence``.
 
     Parameters
     ----------
     path : path or binary file
-        The ending says the format. In ``.npz`` and ``.mat`` the arrays are ``label``, ``confidence`` and
+        The ending tells the format. In ``.npz`` and ``.mat`` the arrays are ``label``, ``confidence`` and
         ``sample_names``; ``.npy`` holds the labels alone.
     labels : array (n_samples,)
         The clustering.
     sample_names, confidence : sequence, optional
-        Names of the objects, and how sure each label is.
+        Names of the objects, and how sure the base clusterings are of each object's cluster, in [0, 1].
     """
     labels = np.asarray(labels)
     if labels.ndim != 1:
@@ -138,12 +141,12 @@ def write_features(
     sample_names: Sequence[Any] | None = None,
     feature_names: Sequence[str] | None = None,
 ) -> None:
-    """Write a table of numbers, exactly: what :func:`read_features` reads back is equal bit by bit.
+    """Write a table of numbers exactly: :func:`read_features` reads back the same bits.
 
     Parameters
     ----------
     path : path or binary file
-        The ending says the format. Sparse matrices go to ``.npz`` (as :func:`scipy.sparse.save_npz` does) or
+        The ending tells the format. Sparse matrices go to ``.npz`` (as :func:`scipy.sparse.save_npz` does) or
         ``.mat``.
     values : array, sparse matrix or Features (n_samples, n_features)
         The numbers.
@@ -196,24 +199,23 @@ def write_features(
 
 
 def write_ensemble(ensemble: Ensemble, path: Target) -> None:
-    """Write an ensemble with its names, missing labels and categories, so that :func:`read_labels` gives it
-    back.
+    """Write an ensemble that :func:`read_labels` reads back with names, missing labels and categories.
 
     Text and Parquet hold the original labels in one column per clustering (missing: empty). NPZ and MATLAB
     files hold the matrix ``labels`` (missing: -1), ``clustering_names``, ``sample_names``, ``sample_weight``
-    and ``recipes``; where labels are not whole numbers, ``labels`` are codes and ``categories_0``, ... what
-    they stand for. Weights and recipes are kept by these two only. NPY holds the matrix alone.
+    and ``recipes``; where labels are not whole numbers, ``labels`` holds codes, and ``categories_0``, ... the
+    labels that they stand for. Only these two formats keep weights and recipes. NPY holds the matrix alone.
 
-    Text has no types: a column is numbers if every label spells one, whatever blanks are around it. What text
-    would bring back as something else (the text ``"1"`` or ``" 7 "``) is therefore refused there; the other
-    formats keep it. Labels that are neither numbers nor text, or both in one clustering, come back as the
-    text that ``str`` makes of them, and names of objects too; 2.0 comes back as 2; names that only count the
-    objects from 0 are not kept.
+    Text has no types: a column is read as numbers if every label spells one, even with blanks around it.
+    Labels that text would change (the text ``"1"`` or ``" 7 "``) are therefore refused there; the other
+    formats keep them. Labels that are neither numbers nor text, or a mixture of both in one clustering, come
+    back as the text that ``str`` makes of them, and so do names of objects. 2.0 comes back as 2. Names that
+    only count the objects from 0 are not kept.
 
     Parameters
     ----------
     path : path or binary file
-        The ending says the format; an open binary file gets CSV.
+        The ending tells the format; an open binary file gets CSV.
     ensemble : Ensemble
         What to write.
     """
@@ -230,8 +232,7 @@ def write_ensemble(ensemble: Ensemble, path: Target) -> None:
         if set(clusterings) >= {"label", "confidence"}:
             raise FileError(
                 f"{name}: clusterings called 'label' and 'confidence' would be read as one clustering and "
-                f"how sure it is; "
-                "rename one of them, or write .npz or .mat."
+                "how sure it is; rename one of them, or write .npz or .mat."
             )
         if not np.all(ensemble.sample_weight == 1):
             warn(f"{name}: this format does not keep sample weights; write .npz or .mat to keep them.")
@@ -273,8 +274,9 @@ def write_ensemble(ensemble: Ensemble, path: Target) -> None:
 
 
 def _check_labels(categories: np.ndarray, clustering: str, name: str, *, text: bool) -> None:
-    """Refuse labels that would not come back: text is read by its spelling alone, and no format keeps all
-    characters.
+    """Refuse labels that would be read back differently.
+
+    Text is read by its spelling alone, and no format keeps all characters.
     """
     numbers = categories.dtype.kind in "biuf"
     values = categories.tolist()
@@ -290,8 +292,7 @@ def _check_labels(categories: np.ndarray, clustering: str, name: str, *, text: b
             what = "as missing" if got is None else f"as the number {got!r}"
             raise FileError(
                 f"{name}: in clustering {clustering!r} the label {value!r} would be read back {what}, "
-                f"because text keeps no "
-                "types; write .npz, .parquet or .mat, or rename the label."
+                "because text keeps no types; write .npz, .parquet or .mat, or rename the label."
             )
 
 
@@ -314,7 +315,7 @@ def _cells(values: np.ndarray) -> Cells:
     """Text of a column, numbers in full precision."""
     kind = values.dtype.kind
     if kind == "f":
-        # Reading gives float64, so the shortest text of that is written, for float32 too.
+        # Reading gives float64, so the shortest text for that is written, also for float32.
         return lambda a, b: ["" if v != v else repr(v) for v in values[a:b].astype(float).tolist()]
     if kind in "biu":
         return lambda a, b: list(map(str, values[a:b].tolist()))
@@ -339,7 +340,7 @@ def _codes_to_values(codes: np.ndarray, categories: np.ndarray) -> Any:
 
 
 def _natural(categories: np.ndarray) -> np.ndarray:
-    """Times as text; anything else as it is."""
+    """Times as text; anything else unchanged."""
     return categories.astype(str).astype(object) if categories.dtype.kind in "mM" else categories
 
 
@@ -352,7 +353,7 @@ def _original_integers(labels: np.ndarray, categories: list[np.ndarray]) -> np.n
 
 
 def _plain(values: np.ndarray, name: str) -> np.ndarray:
-    """An array that needs no pickle: objects become text, or numbers if they all are."""
+    """An array that needs no pickle: objects become numbers if all of them are, else text."""
     if values.dtype.kind in "biuf":
         return values
     texts = ["" if v is None else str(v) for v in values.tolist()]
@@ -370,17 +371,18 @@ def _quote(cell: str) -> str:
 
 
 def _check_encodable(texts: Iterable[str], file: str) -> None:
-    """Refuse characters that cannot be written: NUL, which no format keeps, and half a surrogate pair, which
-    no encoding has.
+    """Refuse characters that cannot be written.
+
+    These are NUL, which no format keeps, and half a surrogate pair, which no encoding has.
     """
     for text in texts:
         if "\0" in text:
             raise FileError(f"{file}: {short(text)} holds a NUL character, which no format keeps; rename it.")
         if not text.isascii() and _SURROGATE.search(text):
             raise FileError(
-                f"{file}: {short(text)} holds half a surrogate pair, which is no character of its own "
-                f"(text decoded with "
-                "'surrogateescape' has them); decode it with the right encoding, or rename it."
+                f"{file}: {short(text)} holds half a surrogate pair, which is not a character of its own "
+                f"(text decoded with 'surrogateescape' has them); decode it with the right encoding, or "
+                "rename it."
             )
 
 
@@ -400,15 +402,14 @@ def _counted(n: int) -> list[str]:
 
 
 def _index_heading(headings: list[str], names: Sequence[str] | None, file: str) -> str:
-    """A heading for the row names that the reader knows, and that neither a column nor a row is called."""
+    """A heading for the row names that the reader recognizes and that no column or row has as its name."""
     taken = {heading.lower() for heading in headings} | {name.strip().lower() for name in names or ()}
     for heading in ("name", "row_name", "sample", *sorted(INDEX_HEADINGS - {""})):
         if heading not in taken:
             return heading
     raise FileError(
         f"{file}: every heading for the row names ({listed(map(repr, sorted(INDEX_HEADINGS)), 6)}) is the "
-        f"name of a column "
-        "or row; rename one, or write .npz."
+        "name of a column or row; rename one, or write .npz."
     )
 
 
@@ -482,11 +483,10 @@ def _write_archive(handle: Any, kind: str, arrays: dict[str, Any], name: str) ->
         if not _MATLAB_NAME.fullmatch(key):
             raise FileError(
                 f"{name}: {key!r} cannot be the name of a MATLAB variable (a letter, then letters, digits "
-                f"and underscores, "
-                "63 at most); rename the column, or write .npz."
+                "and underscores, 63 at most); rename the column, or write .npz."
             )
         if getattr(array, "dtype", np.dtype(float)).kind == "U" and array.ndim:
-            array = array.astype(object)[:, None]  # a cell array, as MATLAB keeps lists of texts
+            array = array.astype(object)[:, None]  # a cell array, in which MATLAB keeps lists of texts
         packed[key] = array
     buffer = io.BytesIO()  # SciPy's writer seeks back and forth
     savemat(buffer, packed, do_compression=True, oned_as="column", long_field_names=True)
@@ -497,7 +497,7 @@ _MATLAB_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,62}", re.ASCII)
 
 
 def _write_npz(handle: Any, arrays: dict[str, Any]) -> None:
-    """As ``numpy.savez_compressed``, which takes no array called ``file``."""
+    """Like ``numpy.savez_compressed``, which cannot take an array called ``file``."""
     with zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED) as archive:
         for key, array in arrays.items():
             # The date is that of NumPy's own archives, so the same arrays give the same bytes.

@@ -1,17 +1,17 @@
-"""Displays: each computes and stores its numbers, then draws them with matplotlib (``pip install
-'consilience[plot]'``).
+"""Displays: each computes and stores its numbers, then draws them with matplotlib.
+
+Drawing needs ``pip install 'consilience[plot]'``.
 
 >>> import consilience as cs
->>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
+>>> model = cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
 >>> display = cs.plot.CoassociationDisplay.from_estimator(model)
 >>> display.values.round(2).tolist()[1]
 [0.67, 1.0, 0.33, 0.33]
 >>> figure = display.plot().figure_  # doctest: +SKIP
 
-``from_estimator`` takes a fitted consensus method or pipeline, ``from_ensemble`` base clusterings with any
-labels, ``from_study`` what
-:func:`consilience.choose_k` returns.
-:func:`colors` gives pictures of your own the colors of the displays.
+``from_estimator`` takes a fitted consensus method or pipeline, ``from_ensemble`` takes base clusterings with
+any labels, and ``from_study`` takes the result of :func:`consilience.choose_k`. :func:`colors` gives your own
+pictures the colors of the displays.
 """
 
 from ._agreement import AgreementDisplay, AlluvialDisplay, WeightsDisplay

@@ -1,4 +1,4 @@
-"""Base clusterings and the consensus: who agrees, who was trusted, and where objects went."""
+"""Base clusterings and the consensus: which agree, which were trusted, and where objects went."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from .style import axes, color, plain, shorten
 
 
 class AgreementDisplay:
-    """How the clusters of every base clustering are made up of consensus clusters.
+    """Composition of the clusters of every base clustering by consensus clusters.
 
     Attributes
     ----------
     table : array (k, n_clusters)
-        Weight of objects in base cluster and consensus cluster; cluster j of clustering i is row ``offsets[i]
-        + j``.
+        Weight of the objects in each base cluster and consensus cluster; cluster j of clustering i is row
+        ``offsets[i] + j``.
     nmi, ari : arrays (m,)
-        Agreement of each base clustering with the consensus, over the objects it saw.
+        Agreement of each base clustering with the consensus on the objects that it saw.
     clustering_names : list of str
     offsets : array (m + 1,)
 
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.AgreementDisplay.from_estimator(model)
     >>> display.nmi.round(2).tolist(), display.table[:2].tolist()
     ([1.0, 1.0, 0.34], [[2.0, 0.0], [0.0, 2.0]])
@@ -42,31 +42,30 @@ class AgreementDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any) -> AgreementDisplay:
-        """From a fitted consensus method or pipeline."""
+        """Make the display of a fitted consensus method or pipeline."""
         return cls.from_fitted(Fitted.from_estimator(model))
 
     @classmethod
     def from_ensemble(cls, ensemble: Any, labels: Any) -> AgreementDisplay:
-        """From base clusterings and any labels of the same objects."""
+        """Make the display of base clusterings and any labels of the same objects."""
         return cls.from_fitted(Fitted.from_ensemble(ensemble, labels))
 
     @classmethod
     def from_fitted(cls, fitted: Fitted) -> AgreementDisplay:
-        """From the view of a fitted model that displays share."""
+        """Make the display of the view of a fitted model that all displays share."""
         distinct = fitted.distinct
         return cls(fitted.evidence.table, fitted.nmi, fitted.ari, distinct.clustering_names, distinct.offsets)
 
     def plot(
         self, ax: Any = None, *, clustering: int | None = None, cmap: Any = "cividis"
     ) -> AgreementDisplay:
-        """Draw the composition of the clusters of one base clustering (default: the one closest to the
-        consensus).
-        """
+        """Draw the clusters of one base clustering, by default of the one closest to the consensus."""
         ax = axes(ax, "AgreementDisplay.plot()", figsize=(5.6, 4.6))
         i = int(np.nanargmax(self.nmi)) if clustering is None else clustering
         if not -len(self.nmi) <= i < len(self.nmi):
             raise InputError(
-                f"clustering={clustering} is not valid: there are {len(self.nmi)}, counted from 0."
+                f"clustering={clustering} is not valid: there are {len(self.nmi)} clusterings, counted "
+                f"from 0."
             )
         i %= len(self.nmi)
         rows = self.table[self.offsets[i] : self.offsets[i + 1]]
@@ -84,31 +83,31 @@ class AgreementDisplay:
 
 
 class Bands(NamedTuple):
-    """A column of an alluvial picture: its nodes from top to bottom, the small clusters together as the last."""
+    """A column of an alluvial picture: its nodes from top to bottom, small clusters merged into the last."""
 
     names: list[str]
     place: np.ndarray  # (k_i,) node of each base cluster
-    flows: np.ndarray  # (nodes, n_clusters) weight of node and consensus cluster together
+    flows: np.ndarray  # (nodes, n_clusters) weight of the objects in both node and consensus cluster
 
 
 class AlluvialDisplay:
-    """Objects flowing from cluster to cluster: some base clusterings, then the consensus.
+    """Flow of objects from cluster to cluster, through some base clusterings to the consensus.
 
     Attributes
     ----------
     stages : list of str
-        Names of the columns, the consensus last.
+        Names of the columns; the consensus is the last.
     nodes : list of arrays
-        Weight of the clusters of each column, top to bottom; small clusters of a column are taken together as
-        the last.
+        Weight of the clusters of each column, from top to bottom; the last merges the small clusters of the
+        column.
     node_names : list of lists of str
     flows : list of arrays
-        ``flows[s][a, b]``: weight that goes from cluster a of column s to cluster b of column s + 1.
+        ``flows[s][a, b]`` is the weight that goes from cluster a of column s to cluster b of column s + 1.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.AlluvialDisplay.from_estimator(model, clusterings=[2])
     >>> display.stages, display.flows[0].tolist()
     (['clustering 2', 'consensus'], [[1.0, 0.0], [1.0, 2.0]])
@@ -124,8 +123,9 @@ class AlluvialDisplay:
     def from_estimator(
         cls, model: Any, *, clusterings: Any = None, max_clusters: int = 14
     ) -> AlluvialDisplay:
-        """From a fitted method; by default the base clusterings furthest from it, in the middle, and closest
-        to it.
+        """Make the display of a fitted method.
+
+        By default, it shows the base clusterings furthest from it, in the middle, and closest to it.
         """
         return cls.from_fitted(Fitted.from_estimator(model), clusterings, max_clusters)
 
@@ -133,12 +133,12 @@ class AlluvialDisplay:
     def from_ensemble(
         cls, ensemble: Any, labels: Any, *, clusterings: Any = None, max_clusters: int = 14
     ) -> AlluvialDisplay:
-        """From base clusterings and any labels of the same objects."""
+        """Make the display of base clusterings and any labels of the same objects."""
         return cls.from_fitted(Fitted.from_ensemble(ensemble, labels), clusterings, max_clusters)
 
     @classmethod
     def from_fitted(cls, fitted: Fitted, clusterings: Any = None, max_clusters: int = 14) -> AlluvialDisplay:
-        """From the view of a fitted model that displays share."""
+        """Make the display of the view of a fitted model that all displays share."""
         distinct = fitted.distinct
         if clusterings is None:
             order = np.argsort(np.nan_to_num(fitted.nmi), kind="stable")
@@ -152,7 +152,7 @@ class AlluvialDisplay:
                 f"{distinct.n_clusterings - 1}."
             )
         bands = [cls.bands(fitted, i, max_clusters) for i in chosen]
-        # Missing labels have a place of their own, below all others.
+        # Missing labels have their own place, below all others.
         columns = [
             np.append(band.place, len(band.names))[distinct.labels[:, i]][fitted.inverse]
             for i, band in zip(chosen, bands)
@@ -175,9 +175,9 @@ class AlluvialDisplay:
 
     @staticmethod
     def bands(fitted: Fitted, clustering: int, max_clusters: int, max_groups: int | None = None) -> Bands:
-        """One base clustering as a column, and what flows from it into the consensus.
+        """One base clustering as a column, with the flows from it into the consensus.
 
-        Beyond ``max_groups``, the smallest consensus clusters are taken together as the last.
+        Beyond ``max_groups``, the smallest consensus clusters are merged into the last.
         """
         distinct = fitted.distinct
         rows = fitted.evidence.table[distinct.offsets[clustering] : distinct.offsets[clustering + 1]]
@@ -193,7 +193,7 @@ class AlluvialDisplay:
         return Bands(names + [f"{rest} smaller"] * (rest > 0), place, flows)
 
     def plot(self, ax: Any = None) -> AlluvialDisplay:
-        """Draw; bands into the last column have the color of their consensus cluster."""
+        """Draw the columns; bands into the last column have the color of their consensus cluster."""
         ax = axes(ax, "AlluvialDisplay.plot()", figsize=(2.2 + 2.0 * len(self.stages), 4.8))
         total = self.nodes[-1].sum()
         gap = 0.012 * total
@@ -233,14 +233,14 @@ class AlluvialDisplay:
 
 
 class WeightsDisplay:
-    """How much a method trusted each base clustering.
+    """Weights that a method learned for the base clusterings.
 
     Attributes
     ----------
     weights : array (m,)
-        ``clustering_weights_`` of the method: larger is more trusted; they add up to 1.
+        ``clustering_weights_`` of the method: larger means more trusted; they add up to 1.
     nmi : array (m,)
-        Agreement of each base clustering with the consensus, to set beside the weight.
+        Agreement of each base clustering with the consensus, for comparison with the weight.
     clustering_names : list of str
 
     Examples
@@ -259,15 +259,15 @@ class WeightsDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any) -> WeightsDisplay:
-        """From a fitted method that weighs clusterings or their clusters."""
+        """Make the display of a fitted method that weights clusterings or their clusters."""
         return cls.from_fitted(Fitted.from_estimator(model))
 
     @classmethod
     def from_fitted(cls, fitted: Fitted) -> WeightsDisplay:
-        """From the view of a fitted model that displays share."""
+        """Make the display of the view of a fitted model that all displays share."""
         if fitted.trust is None:
             raise InputError(
-                f"{type(fitted.method).__name__} learns no weights: it trusts all base clusterings alike."
+                f"{type(fitted.method).__name__} learns no weights: it trusts all base clusterings equally."
             )
         return cls(fitted.trust, fitted.nmi, fitted.distinct.clustering_names)
 
@@ -289,7 +289,7 @@ class WeightsDisplay:
 
 
 def by_barycentre(rows: np.ndarray) -> np.ndarray:
-    """Order of base clusters by the mean number of the consensus clusters they fall into: few bands cross."""
+    """Order of base clusters by the mean number of their consensus clusters, so that few bands cross."""
     total = np.maximum(rows.sum(axis=1), np.finfo(float).tiny)
     return np.argsort(rows @ np.arange(rows.shape[1]) / total, kind="stable")
 

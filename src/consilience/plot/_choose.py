@@ -1,4 +1,4 @@
-"""How many clusters: what a study of k found, in five pictures."""
+"""The number of clusters: five displays of a study of k."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from ..errors import InputError
 from ..metrics import align
 from .style import axes, color, plain
 
-#: Columns of a tracking plot: of more objects as many are drawn, evenly along their order.
+#: Columns of a tracking plot: so many objects are drawn at most, evenly along their order.
 _MOST_TRACKED = 2_000
 #: Share of the references that lies within a band.
 WITHIN = 0.9
 
 
 def null_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(low, high) between which WITHIN of the rows lie, column by column."""
+    """(low, high) between which the share WITHIN of the rows lies, column by column."""
     low, high = np.quantile(values, [(1 - WITHIN) / 2, (1 + WITHIN) / 2], axis=0)
     return low, high
 
 
 class ChooseKDisplay:
-    """How much more stable clusterings are than those of data without clusters, for every k.
+    """Stability of clusterings above that of data without clusters, for every k.
 
     Attributes
     ----------
     n_clusters_tried : array (K,)
     values : array (K,)
-        What is drawn: the gain, or the eigengap where a study has no references.
+        The drawn statistic: the gain, or the eigengap if the study has no references.
     statistic : str
         "gain" or "eigengap".
     low, high : arrays (K,) or None
-        Between them lie 90% of the references; None without references.
+        Bounds between which 90% of the references lie; None without references.
     n_clusters : int
         The answer.
     alternatives : list of int
@@ -62,7 +62,7 @@ class ChooseKDisplay:
 
     @classmethod
     def from_study(cls, study: Any) -> ChooseKDisplay:
-        """From what :func:`consilience.choose_k` returns."""
+        """Make the display of a study, which :func:`consilience.choose_k` returns."""
         low = high = None
         if study.references is not None:
             low, high = null_band(study.references.ari - study.references.ari.mean(axis=0))
@@ -79,7 +79,7 @@ class ChooseKDisplay:
         )
 
     def plot(self, ax: Any = None) -> ChooseKDisplay:
-        """Draw the curve over the band of the references, the answer filled, alternatives ringed."""
+        """Draw the curve over the band of the references, with the answer filled and alternatives ringed."""
         ax = axes(ax, "ChooseKDisplay.plot()", figsize=(6.2, 4))
         if self.low is not None:
             ax.fill_between(
@@ -120,24 +120,27 @@ class ChooseKDisplay:
 
 
 class CDFDisplay:
-    """The distribution of co-association over pairs, for every k: flat in the middle where hardly a pair is
-    ambiguous.
+    """Distribution of co-association over pairs of objects, for every k.
+
+    The curve is flat in the middle where hardly any pair is ambiguous.
 
     Attributes
     ----------
     n_clusters_tried : list of int
-        Those with clusterings of their own.
+        The numbers of clusters with clusterings of their own.
     values, shares : lists of arrays
-        Of each k the values of co-association, rising, and the share of pairs with at most that.
+        For each k, the values of co-association in rising order, and the share of pairs with at most that
+        value.
     bands : list of float
-        Half width of the band that holds the curve with 99% probability where pairs were sampled, else 0.
+        Half width of the band that holds the curve with 99% probability if pairs were sampled, else 0.
     pac : array (K,)
         Share of pairs between .1 and .9.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> study = cs.choose_k(cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 2, 2]]), n_clusters=[2, 3])
+    >>> labels = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1], [0, 1, 2, 2]]
+    >>> study = cs.choose_k(cs.Ensemble.from_clusterings(labels), n_clusters=[2, 3])
     >>> display = cs.plot.CDFDisplay.from_study(study)
     >>> display.n_clusters_tried, display.values[0].round(2).tolist(), display.shares[0].round(2).tolist()
     ([2], [0.0, 0.33, 0.67, 1.0], [0.33, 0.67, 0.83, 1.0])
@@ -152,7 +155,7 @@ class CDFDisplay:
 
     @classmethod
     def from_study(cls, study: Any) -> CDFDisplay:
-        """From what :func:`consilience.choose_k` returns."""
+        """Make the display of a study, which :func:`consilience.choose_k` returns."""
         ks = _with_clusterings(study)
         curves = [study.cdf(k) for k in ks]
         here = np.isin(study.n_clusters_tried, ks)
@@ -179,33 +182,33 @@ class CDFDisplay:
             xlim=(0, 1),
             ylim=(0, 1.01),
             xlabel="co-association",
-            ylabel="share of pairs with at most that",
-            title="How ambiguous pairs are",
+            ylabel="share of pairs with at most this value",
+            title="Ambiguity of pairs",
         )
         ax.legend(title="clusters", frameon=False, fontsize="small")
         return _finished(self, ax)
 
 
 class DeltaAreaDisplay:
-    """Relative change of the area under the CDF, as ConsensusClusterPlus draws it, beside what sizes alone
-    give.
+    """Relative change of the area under the CDF, as ConsensusClusterPlus draws it.
 
-    The area is 1 - mean co-association: it depends on the sizes of base clusters, hardly on whether they are
-    stable. Equal clusters give 1 - 1/k whatever the data, so that the curve falls as ``balanced`` does, with
-    clusters and without.
+    The area is 1 - mean co-association. It depends on the sizes of the base clusters and hardly on their
+    stability. Clusters of equal size give 1 - 1/k for any data, so the curve falls like ``balanced`` whether
+    or not the data have clusters.
 
     Attributes
     ----------
     n_clusters_tried : array (K,)
     area, delta : arrays (K,)
-        The area; its change as a share of the area before, of the first k the area itself.
+        The area, and its change relative to the area of the previous k; for the first k, the area itself.
     balanced : array (K,)
-        ``delta`` of clusters of equal size.
+        ``delta`` for clusters of equal size.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> study = cs.choose_k(cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), n_clusters=[2, 3])
+    >>> labels = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]
+    >>> study = cs.choose_k(cs.Ensemble.from_clusterings(labels), n_clusters=[2, 3])
     >>> display = cs.plot.DeltaAreaDisplay.from_study(study)
     >>> display.delta.round(2).tolist(), display.balanced.round(2).tolist()
     ([0.67, 0.25], [0.5, 0.33])
@@ -219,7 +222,7 @@ class DeltaAreaDisplay:
 
     @classmethod
     def from_study(cls, study: Any) -> DeltaAreaDisplay:
-        """From what :func:`consilience.choose_k` returns."""
+        """Make the display of a study, which :func:`consilience.choose_k` returns."""
         here = np.isin(study.n_clusters_tried, _with_clusterings(study))
         ks, area = study.n_clusters_tried[here], study.columns["area"][here]
         return cls(ks, area, changes(area), changes(1 - 1 / ks))
@@ -238,23 +241,25 @@ class DeltaAreaDisplay:
 
 
 class TrackingDisplay:
-    """The cluster of every object as k rises, with colors kept: a cluster is named after the one before that
-    it has most of.
+    """Cluster of every object as k rises, in matching colors.
+
+    A cluster is matched with the cluster of the previous k from which it has most of its objects.
 
     Attributes
     ----------
     n_clusters_tried : array (K,)
     labels : array (K, n)
-        Clusters of each k, aligned with those of the k before, objects in ``order``.
+        Clusters for each k, aligned with those of the previous k; objects are in ``order``.
     order : array (n,)
-        The objects, those of one cluster side by side, from few clusters to many.
+        The objects, sorted by cluster, from few clusters to many.
     n_clusters : int
         The answer.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> study = cs.choose_k(cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), n_clusters=[2, 3])
+    >>> labels = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]
+    >>> study = cs.choose_k(cs.Ensemble.from_clusterings(labels), n_clusters=[2, 3])
     >>> display = cs.plot.TrackingDisplay.from_study(study)
     >>> display.labels.tolist(), display.order.tolist()
     ([[0, 0, 1, 1], [0, 2, 1, 1]], [0, 1, 2, 3])
@@ -268,7 +273,7 @@ class TrackingDisplay:
 
     @classmethod
     def from_study(cls, study: Any) -> TrackingDisplay:
-        """From what :func:`consilience.choose_k` returns."""
+        """Make the display of a study, which :func:`consilience.choose_k` returns."""
         rows: list[np.ndarray] = []
         for k in study.n_clusters_tried.tolist():
             own = study.labels(k)
@@ -302,28 +307,29 @@ class TrackingDisplay:
         ax.set(
             xlabel="objects",
             ylabel="number of clusters",
-            title="Clusters as their number rises, colors kept",
+            title="Clusters as their number rises, in matching colors",
         )
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
 
 class SpectrumDisplay:
-    """Eigenvalues of the normalized co-association: k clusters show as k values near 1 and a gap.
+    """Eigenvalues of the normalized co-association: k clusters give k values near 1, then a gap.
 
     Attributes
     ----------
     values : array (L,)
         Eigenvalues, falling from 1.
     low, high : arrays (L,) or None
-        Between them lie 90% of the references; None without references.
+        Bounds between which 90% of the references lie; None without references.
     named : int
-        The k with the largest gap after it.
+        The k after which the gap is largest.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> study = cs.choose_k(cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]), n_clusters=[2, 3])
+    >>> labels = [[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 2, 2], [0, 1, 2, 2]]
+    >>> study = cs.choose_k(cs.Ensemble.from_clusterings(labels), n_clusters=[2, 3])
     >>> cs.plot.SpectrumDisplay.from_study(study).values.round(2).tolist()
     [1.0, 1.0, 0.33, 0.0, 0.0]
     """
@@ -336,7 +342,7 @@ class SpectrumDisplay:
 
     @classmethod
     def from_study(cls, study: Any) -> SpectrumDisplay:
-        """From what :func:`consilience.choose_k` returns."""
+        """Make the display of a study, which :func:`consilience.choose_k` returns."""
         low = high = None
         # Clusterings that were given are others than those of the references: their spectra are not
         # comparable.
@@ -345,7 +351,7 @@ class SpectrumDisplay:
         return cls(study.spectrum, low, high, study.votes["eigengap"])
 
     def plot(self, ax: Any = None) -> SpectrumDisplay:
-        """Draw the values over the band of the references, a line where the largest gap is."""
+        """Draw the values over the band of the references, with a line at the largest gap."""
         ax = axes(ax, "SpectrumDisplay.plot()", figsize=(6.2, 4))
         number = np.arange(1, len(self.values) + 1)
         if self.low is not None:
@@ -360,7 +366,7 @@ class SpectrumDisplay:
 
 
 def shade(j: int, count: int) -> tuple[float, float, float]:
-    """The j-th of so many blues, from dark to light."""
+    """The j-th of ``count`` blues, from dark to light."""
     share = j / max(count - 1, 1)
     dark, light = np.array([0.02, 0.16, 0.36]), np.array([0.55, 0.80, 0.95])
     red, green, blue = (dark + share * (light - dark)).tolist()
@@ -372,13 +378,12 @@ def _title(k: int, verdict: str) -> str:
 
 
 def _with_clusterings(study: Any) -> list[int]:
-    """Those k that have clusterings of their own."""
+    """The k that have clusterings of their own."""
     found = [k for k in study.n_clusters_tried.tolist() if k in study._pairs]
     if not found:
         raise InputError(
             f"No two clusterings have the same number of clusters among {study.n_clusters_tried.tolist()}, "
-            f"so that no k "
-            "has a distribution of pairs. Give more clusterings, or the features."
+            "so that no k has a distribution of pairs. Give more clusterings, or the features."
         )
     return found
 

@@ -1,4 +1,4 @@
-"""How often objects are put together, ordered by consensus."""
+"""How often objects are put together, in the order of the consensus."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ _MOST_ITEMS = 100  # clusters
 
 
 class CoassociationDisplay:
-    """Heat map of co-association: objects ordered by cluster, the parts of a cluster side by side.
+    """Heat map of co-association, with objects ordered by cluster.
 
-    Up to ``max_cells`` objects every cell is a pair. Beyond, a cell is a block of neighboring objects of one
-    cluster and shows the mean over its pairs, computed from tables of base clusters by blocks: O(n m) time,
-    O(k max_cells) memory, and never n x n of anything.
+    Parts of a cluster that are often together lie side by side. Up to ``max_cells`` objects, every cell is a
+    pair. Beyond, objects of one cluster that are neighbors form blocks, and a cell shows the mean over the
+    pairs of two blocks, computed from tables of base clusters by blocks: O(n m) time and O(k max_cells)
+    memory, without any array of size n x n.
 
     Attributes
     ----------
@@ -31,13 +32,13 @@ class CoassociationDisplay:
     order : array (n_samples,)
         The objects in the order of the axes; cell i holds ``order[starts[i]:starts[i + 1]]``.
     items : array (b, n_clusters) or None
-        Item consensus: mean co-association of the objects of a cell with the members of each cluster,
-        themselves left out; None for more than 100 clusters.
+        Item consensus: mean co-association of the objects of a cell with the objects of each cluster, without
+        each object's pair with itself; None for more than 100 clusters.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.CoassociationDisplay.from_estimator(model)
     >>> display.values.shape, display.cell_cluster.tolist()
     ((4, 4), [0, 0, 1, 1])
@@ -53,19 +54,19 @@ class CoassociationDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, *, max_cells: int = 200) -> CoassociationDisplay:
-        """From a fitted consensus method or pipeline."""
+        """Make the display of a fitted consensus method or pipeline."""
         return cls.from_fitted(Fitted.from_estimator(model), max_cells)
 
     @classmethod
     def from_ensemble(
         cls, ensemble: Any, labels: Any, *, confidence: Any = None, max_cells: int = 200
     ) -> CoassociationDisplay:
-        """From base clusterings and any labels of the same objects."""
+        """Make the display of base clusterings and any labels of the same objects."""
         return cls.from_fitted(Fitted.from_ensemble(ensemble, labels, confidence), max_cells)
 
     @classmethod
     def from_fitted(cls, fitted: Fitted, max_cells: int = 200) -> CoassociationDisplay:
-        """From the view of a fitted model that displays share."""
+        """Make the display of the view of a fitted model that all displays share."""
         check("max_cells", max_cells, Integer(1))
         order = inner_order(fitted)
         counts = cell_counts(fitted.sizes, max_cells)
@@ -86,7 +87,7 @@ class CoassociationDisplay:
         return cls(values, clusters, sizes, order, items)
 
     def plot(self, ax: Any = None, *, cmap: Any = "cividis") -> CoassociationDisplay:
-        """Draw; lines separate the clusters."""
+        """Draw the heat map; lines separate the clusters."""
         ax = axes(ax, "CoassociationDisplay.plot()", figsize=(6.2, 5.2))
         n = self.starts[-1]
         self.image_ = ax.pcolormesh(self.starts, self.starts, self.values, cmap=cmap, vmin=0, vmax=1)
@@ -112,10 +113,9 @@ class CoassociationDisplay:
 
 
 def item_consensus(fitted: Fitted, cells: Evidence) -> np.ndarray:
-    """(b, c) mean co-association of the objects of a cell with the members of a cluster, from the tables of
-    both.
+    """(b, c) mean co-association of the objects of a cell with those of a cluster, from the tables of both.
 
-    The pair of an object with itself is taken out, as in Eq. (6) of :mod:`consilience._evidence.table`; NaN
+    The pair of an object with itself is left out, as in Eq. (6) of :mod:`consilience._evidence.table`. NaN
     where no pair was seen.
     """
     groups = fitted.evidence
@@ -129,8 +129,7 @@ def item_consensus(fitted: Fitted, cells: Evidence) -> np.ndarray:
 
 
 def inner_order(fitted: Fitted) -> np.ndarray:
-    """The objects by cluster and, inside a cluster, along the main direction of what its clusterings disagree
-    on.
+    """The objects by cluster and, inside a cluster, along the main direction of disagreement.
 
     That direction is the first principal component of the cluster's rows of Y, by a few power steps for all
     clusters at once; it puts the parts of a cluster that are often together side by side. O(u m) time.
@@ -160,9 +159,7 @@ def inner_order(fitted: Fitted) -> np.ndarray:
 
 
 def cell_counts(sizes: np.ndarray, most: int) -> np.ndarray | None:
-    """Cells of each cluster: one per object if they fit, else by size and at least one; None if that is too
-    many.
-    """
+    """Cells of each cluster: one per object if they fit, else by size and at least one; None if too many."""
     if sizes.sum() <= most:
         return sizes
     if len(sizes) > most:

@@ -14,15 +14,15 @@ from .style import as_mapping, axes, shorten
 
 
 class ComparisonDisplay:
-    """Do several methods agree with each other, with the base clusterings, and with known classes?
+    """Agreement of several methods with each other, the base clusterings, and known classes.
 
     Attributes
     ----------
     names : list of str
     ari : array (n_models, n_models)
-        Adjusted Rand index between every two results.
+        Adjusted Rand index between each pair of results.
     scores : dict of name -> dict of measure -> float
-        Of each result: number of clusters, mean NMI with its base clusterings (``"base_nmi"``), mean
+        For each result: number of clusters, mean NMI with its base clusterings (``"base_nmi"``), mean
         confidence, mean firmness, share of doubtful objects (confidence below 0.6; ``"doubtful"``); with
         ``labels_true`` also ``"accuracy"``, ``"nmi"`` and ``"ari"``.
 
@@ -30,7 +30,8 @@ class ComparisonDisplay:
     --------
     >>> import consilience as cs
     >>> base = cs.Ensemble.from_clusterings([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
-    >>> models = {"average": cs.consensus.EvidenceAccumulation(2).fit(base), "k-means": cs.consensus.CoassociationKMeans(2).fit(base)}
+    >>> average = cs.consensus.EvidenceAccumulation(2).fit(base)
+    >>> models = {"average": average, "k-means": cs.consensus.CoassociationKMeans(2).fit(base)}
     >>> cs.plot.ComparisonDisplay.from_estimators(models).ari.tolist()
     [[1.0, 1.0], [1.0, 1.0]]
     """
@@ -42,7 +43,7 @@ class ComparisonDisplay:
 
     @classmethod
     def from_estimators(cls, models: Any, *, labels_true: Any = None) -> ComparisonDisplay:
-        """From a dict of fitted methods by name (or a list) and, if known, the true classes."""
+        """Make the display of a dict of fitted methods by name, or a list, and the true classes if known."""
         return cls.from_fitted(
             {name: Fitted.from_estimator(model) for name, model in as_mapping(models).items()}, labels_true
         )
@@ -51,7 +52,7 @@ class ComparisonDisplay:
     def from_ensemble(
         cls, ensemble: Any, labels: dict[str, Any], *, labels_true: Any = None
     ) -> ComparisonDisplay:
-        """From base clusterings and results by name, such as those of other programs."""
+        """Make the display of base clusterings and results by name, such as those of other programs."""
         ensemble = as_ensemble(ensemble)
         return cls.from_fitted(
             {name: Fitted.from_ensemble(ensemble, result) for name, result in labels.items()}, labels_true
@@ -59,14 +60,14 @@ class ComparisonDisplay:
 
     @classmethod
     def from_fitted(cls, fitted: dict[str, Fitted], labels_true: Any = None) -> ComparisonDisplay:
-        """From the view of a fitted model that displays share."""
+        """Make the display of the view of a fitted model that all displays share."""
         names = list(fitted)
         lengths = {name: result.n_samples for name, result in fitted.items()}
         if len(set(lengths.values())) > 1:
             raise InputError(
-                f"The models have different numbers of objects "
-                f"({', '.join(f'{k}: {v}' for k, v in lengths.items())}); "
-                "a comparison needs the same objects in the same order."
+                "The models have different numbers of objects "
+                f"({', '.join(f'{k}: {v}' for k, v in lengths.items())}); a comparison needs the same "
+                "objects in the same order."
             )
         table = np.eye(len(names))
         for i, a in enumerate(names):

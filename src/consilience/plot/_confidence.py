@@ -1,4 +1,4 @@
-"""How sure the consensus is, by cluster."""
+"""How sure the base clusterings are, by cluster."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class ConfidenceDisplay:
     ----------
     edges : array (bins + 1,)
     counts : array (n_clusters, bins)
-        Objects of each cluster with a confidence between two edges (the last edge included).
+        Number of objects of each cluster with a confidence between two edges (the last edge included).
     quartiles : array (n_clusters, 3)
     sizes : array (n_clusters,)
 
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> cs.plot.ConfidenceDisplay.from_estimator(model).counts.sum(axis=1).tolist()
     [2, 2]
     """
@@ -37,19 +37,19 @@ class ConfidenceDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, *, bins: int = 20) -> ConfidenceDisplay:
-        """From a fitted consensus method or pipeline."""
+        """Make the display of a fitted consensus method or pipeline."""
         return cls.from_fitted(Fitted.from_estimator(model), bins)
 
     @classmethod
     def from_ensemble(
         cls, ensemble: Any, labels: Any, *, confidence: Any = None, bins: int = 20
     ) -> ConfidenceDisplay:
-        """From base clusterings and any labels of the same objects."""
+        """Make the display of base clusterings and any labels of the same objects."""
         return cls.from_fitted(Fitted.from_ensemble(ensemble, labels, confidence), bins)
 
     @classmethod
     def from_fitted(cls, fitted: Fitted, bins: int = 20) -> ConfidenceDisplay:
-        """From the view of a fitted model that displays share."""
+        """Make the display of the view of a fitted model that all displays share."""
         sure = np.clip(fitted.confidence, 0.0, 1.0)
         which = np.minimum((sure * bins).astype(np.int64), bins - 1)
         counts = np.bincount(fitted.labels * bins + which, minlength=fitted.n_clusters * bins).reshape(

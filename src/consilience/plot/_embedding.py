@@ -15,7 +15,7 @@ from .._results.view import Fitted
 from ..errors import InputError
 from .style import axes, color, plain
 
-_FIT_ROWS = 20_000  # enough to know two directions well
+_FIT_ROWS = 20_000  # enough to estimate two directions well
 _DENSE_CLUSTERS = 2_000
 _LEAST_PER_CLUSTER = 15
 
@@ -23,32 +23,33 @@ _LEAST_PER_CLUSTER = 15
 class EmbeddingDisplay:
     """Objects in two dimensions.
 
-    With features, their two principal components. Without, up to three clusters: classical scaling of
-    co-association, so that objects that are often together lie close (the principal components of the
-    indicator matrix Y, since Y Y' / m is the co-association). With more clusters two dimensions cannot hold
-    their distances: every cluster then has a place on a circle, neighbors are alike, and an object lies
-    between the clusters the base clusterings tie it to, spread a little so that equal objects stay visible.
+    With features, these are their first two principal components. Without features and with up to three
+    clusters, they come from classical scaling of the co-association, so that objects that are often together
+    lie close to each other (these are the principal components of the indicator matrix Y, since Y Y' / m is
+    the co-association). With more clusters, two dimensions cannot hold their distances: every cluster then
+    has a place on a circle beside similar clusters, and an object lies between the clusters to which the base
+    clusterings tie it, spread a little so that equal objects stay visible.
 
-    At most ``max_samples`` objects are drawn: a random sample in proportion to the clusters (at least some of
-    each).
+    At most ``max_samples`` objects are drawn, as a random sample in proportion to the sizes of the clusters
+    (with at least some objects of each).
 
     Attributes
     ----------
     points : array (p, 2)
     index : array (p,)
-        Which objects they are.
+        The objects that the points stand for.
     labels, confidence : arrays (p,)
     explained : array (2,)
         Share of the variance on each axis.
     n_samples : int
-        Number of objects the points stand for.
+        Number of all objects, of which the points may be a sample.
     what : str
         "principal component", "dimension" or "circle".
 
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.EmbeddingDisplay.from_estimator(model)
     >>> display.points.shape, display.what
     ((4, 2), 'dimension')
@@ -67,14 +68,21 @@ class EmbeddingDisplay:
     def from_estimator(
         cls, model: Any, X: Any = None, *, max_samples: int = 5000, random_state: int = 0
     ) -> EmbeddingDisplay:
-        """From a fitted consensus method or pipeline and, if there are any, the features."""
+        """Make the display of a fitted consensus method or pipeline and, if available, the features."""
         return cls.from_fitted(Fitted.from_estimator(model), X, max_samples, random_state)
 
     @classmethod
     def from_ensemble(
-        cls, ensemble: Any, labels: Any, X: Any = None, *, confidence: Any = None, max_samples: int = 5000, random_state: int = 0
-    ) -> EmbeddingDisplay:  # fmt: skip
-        """From base clusterings and any labels of the same objects."""
+        cls,
+        ensemble: Any,
+        labels: Any,
+        X: Any = None,
+        *,
+        confidence: Any = None,
+        max_samples: int = 5000,
+        random_state: int = 0,
+    ) -> EmbeddingDisplay:
+        """Make the display of base clusterings and any labels of the same objects."""
         return cls.from_fitted(
             Fitted.from_ensemble(ensemble, labels, confidence), X, max_samples, random_state
         )
@@ -83,7 +91,7 @@ class EmbeddingDisplay:
     def from_fitted(
         cls, fitted: Fitted, X: Any = None, max_samples: int = 5000, random_state: int = 0
     ) -> EmbeddingDisplay:
-        """From the view of a fitted model that displays share."""
+        """Make the display of the view of a fitted model that all displays share."""
         check("max_samples", max_samples, Integer(1))
         rng = np.random.default_rng(random_state)
         index = sample(fitted.labels, fitted.sizes, max_samples, rng)
@@ -96,7 +104,7 @@ class EmbeddingDisplay:
             values = as_features(X).X
             if values.shape[0] != fitted.n_samples:
                 raise InputError(
-                    f"X has {values.shape[0]} rows for the {fitted.n_samples} objects of the model."
+                    f"X has {values.shape[0]} rows, but the model has {fitted.n_samples} objects."
                 )
             points, explained = principal_components(values, index, rng)
             what = "principal component"
@@ -145,7 +153,7 @@ class EmbeddingDisplay:
 
 
 def sample(labels: np.ndarray, sizes: np.ndarray, most: int, rng: np.random.Generator) -> np.ndarray:
-    """At most about ``most`` objects, each cluster in proportion but with a few at least; in rising order."""
+    """About ``most`` objects at most, in rising order, each cluster in proportion but with at least a few."""
     n = len(labels)
     if n <= most:
         return np.arange(n)
@@ -155,7 +163,7 @@ def sample(labels: np.ndarray, sizes: np.ndarray, most: int, rng: np.random.Gene
     order = shuffled[np.argsort(labels[shuffled], kind="stable")]
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     picked = np.concatenate([order[start : start + count] for start, count in zip(starts, wanted)])
-    if len(picked) > most:  # the least of many small clusters is too much
+    if len(picked) > most:  # the minimum for each of many small clusters is too much
         picked = rng.choice(picked, most, replace=False)
     return np.sort(picked)
 
@@ -163,7 +171,7 @@ def sample(labels: np.ndarray, sizes: np.ndarray, most: int, rng: np.random.Gene
 def principal_components(
     X: Any, index: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(points of the rows ``index``, explained shares); directions from at most 20,000 rows."""
+    """(points of the rows ``index``, explained shares), with directions from at most 20,000 rows."""
     n, d = X.shape
     rows = np.arange(n) if n <= _FIT_ROWS else np.sort(rng.choice(n, _FIT_ROWS, replace=False))
     shown = X[index]
@@ -182,8 +190,8 @@ def principal_components(
 def scale_coassociation(distinct: Any) -> tuple[np.ndarray, np.ndarray]:
     """(u, 2) principal components of the rows of Y, centered over the objects each clustering saw.
 
-    A missing label is an average one (0 after centering). Dense (k, k) up to 2,000 base clusters, a truncated
-    decomposition of the operator beyond.
+    A missing label counts as the average (0 after centering). The matrix is dense (k, k) up to 2,000 base
+    clusters; beyond, the decomposition of the operator is truncated.
     """
     Y, w, k = distinct.indicator(), distinct.sample_weight, distinct.n_base_clusters
     owner = np.repeat(np.arange(distinct.n_clusterings), distinct.n_clusters_per_clustering)
@@ -215,8 +223,9 @@ def scale_coassociation(distinct: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def around_circle(fitted: Fitted, index: np.ndarray) -> np.ndarray:
-    """Points between the places of the clusters, by affinity; the surest of a cluster in the middle of its
-    spot.
+    """Points between the places of the clusters, by affinity.
+
+    The objects with the highest confidence lie in the middle of the spot of their cluster.
     """
     c = fitted.n_clusters
     angle = np.empty(c)
@@ -235,7 +244,7 @@ def around_circle(fitted: Fitted, index: np.ndarray) -> np.ndarray:
 
 
 def seriate(similarity: np.ndarray) -> np.ndarray:
-    """A round of the clusters in which each is followed by the most alike of those that are left."""
+    """An order of the clusters in which each is followed by the most similar of those that are left."""
     alike = np.nan_to_num(similarity)
     route, left = [0], set(range(1, len(alike)))
     while left:

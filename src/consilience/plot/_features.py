@@ -13,29 +13,29 @@ from .._results.view import Fitted
 from ..errors import InputError
 from .style import axes, shorten
 
-_BLOCK = 4_000_000  # numbers of X that are looked at at a time
-_NOTHING = 1e-12  # of a mean square: what rounding leaves of a variance that is zero
+_BLOCK = 4_000_000  # numbers of X that are processed at a time
+_NOTHING = 1e-12  # share of a mean square that rounding may leave of a zero variance
 
 
 class FeaturesDisplay:
-    """How the features of each cluster differ from those of all other objects.
+    """Difference between the features of each cluster and those of all other objects.
 
-    The effect of feature f in cluster j is the difference of the means in units of the spread inside,
+    The effect of feature f in cluster j is the difference of the means in units of the pooled spread,
 
         effect = (mean of f in j - mean of f elsewhere) / sqrt((W_j var_j + W_r var_r) / (W_j + W_r))
 
-    with W the weights of the two sides and var their variances. The clusters were made from the data, mostly
-    from these very features: effects describe the clusters, they test nothing.
+    with W the weights of the two sides and var their variances. The clusters were made from the data, usually
+    from these very features: effects describe the clusters and are not a test.
 
     Attributes
     ----------
     names : list of str
-        Of the features.
+        Names of the features.
     effect : array (n_clusters, n_features)
-        Standardized difference; infinite where a feature does not vary on either side and yet differs.
+        Standardized difference; infinite where a feature varies on neither side and yet differs.
     error : array (n_clusters, n_features)
-        Standard error of the effect, sqrt(1/n_j + 1/n_r + effect^2 / 2 (n_j + n_r)), for as many objects as
-        the weights are worth.
+        Standard error of the effect, sqrt(1/n_j + 1/n_r + effect^2 / 2 (n_j + n_r)), for the effective
+        numbers of objects by weight.
     mean, deviation : arrays (n_clusters, n_features)
         In the cluster, in the units of X.
     rest_mean, rest_deviation : arrays (n_clusters, n_features)
@@ -44,7 +44,7 @@ class FeaturesDisplay:
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.FeaturesDisplay.from_estimator(model, [[1, 5], [3, 6], [7, 5], [9, 6]])
     >>> display.effect.round(2).tolist()
     [[-6.0, 0.0], [6.0, 0.0]]
@@ -61,23 +61,24 @@ class FeaturesDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any, X: Any) -> FeaturesDisplay:
-        """From a fitted consensus method or pipeline and the features (n_samples, n_features), dense or
-        sparse.
+        """Make the display of a fitted consensus method or pipeline and the features.
+
+        The features have shape (n_samples, n_features) and may be dense or sparse.
         """
         return cls.from_fitted(Fitted.from_estimator(model), X)
 
     @classmethod
     def from_ensemble(cls, ensemble: Any, labels: Any, X: Any) -> FeaturesDisplay:
-        """From base clusterings, any labels of the same objects, and their features."""
+        """Make the display of base clusterings, any labels of the same objects, and their features."""
         return cls.from_fitted(Fitted.from_ensemble(ensemble, labels), X)
 
     @classmethod
     def from_fitted(cls, fitted: Fitted, X: Any) -> FeaturesDisplay:
-        """From the view of a fitted model that displays share."""
+        """Make the display of the view of a fitted model that all displays share."""
         features = as_features(X)
         if features.n_samples != fitted.n_samples:
             raise InputError(
-                f"X has {features.n_samples} rows for the {fitted.n_samples} objects of the model."
+                f"X has {features.n_samples} rows, but the model has {fitted.n_samples} objects."
             )
         c, w = fitted.n_clusters, fitted.weights
         ensure_fits(
@@ -103,14 +104,12 @@ class FeaturesDisplay:
         return cls(_names(features), effect, error, means[0], spread[0], means[1], spread[1])
 
     def top(self, cluster: int, max_features: int = 5) -> np.ndarray:
-        """The features that differ most between a cluster and the rest, the largest effect first."""
+        """Return the features that differ most between a cluster and the rest, largest effect first."""
         size = np.abs(np.nan_to_num(self.effect[cluster], posinf=np.inf, neginf=-np.inf))
         return np.argsort(-size, kind="stable")[:max_features]
 
     def plot(self, ax: Any = None, *, max_features: int = 3, cmap: Any = "RdBu_r") -> FeaturesDisplay:
-        """Draw the effects, in every cluster, of the features that differ most, up to ``max_features`` of
-        each.
-        """
+        """Draw the effects of the features that differ most, up to ``max_features`` of each cluster."""
         chosen = list(dict.fromkeys(f for j in range(len(self.effect)) for f in self.top(j, max_features)))
         shown = np.nan_to_num(self.effect[:, chosen])
         ax = axes(ax, "FeaturesDisplay.plot()", figsize=(2.5 + 0.5 * len(shown), 1.4 + 0.28 * len(chosen)))
@@ -167,12 +166,12 @@ def _mean_and_variance(
 
 
 def _snapped(unit: np.ndarray) -> np.ndarray:
-    """Means of numbers up to 1, without what rounding leaves of zero."""
+    """Means of numbers up to 1, with the remains of rounding set to zero."""
     return np.where(np.abs(unit) > _NOTHING, unit, 0.0)
 
 
 def _standardize(difference: np.ndarray, pooled: np.ndarray) -> np.ndarray:
-    """difference / pooled: 0 where neither is anything, infinite where only the spread is nothing."""
+    """difference / pooled: 0 where both are zero, infinite where only the spread is zero."""
     largest = np.nanmax(np.abs(difference), initial=0.0)
     difference = np.where(np.abs(difference) > _NOTHING * largest, difference, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):

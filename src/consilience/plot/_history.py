@@ -1,4 +1,4 @@
-"""How a method got to its answer: the terms of its objective, and the pace at which it admitted evidence."""
+"""The iterations of a method: the terms of its objective, and the share of evidence that it admitted."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from .style import axes, needs_log, plain
 
 
 class ConvergenceDisplay:
-    """What a method recorded at each iteration, one curve per quantity.
+    """Quantities that a method recorded at each iteration, one curve for each.
 
     Attributes
     ----------
     terms : dict of arrays (n_iter,)
-        By name, in the order the method gives them; NaN where an iteration has no value.
+        Quantities by name, in the order of the method; NaN where an iteration has no value.
 
     Examples
     --------
@@ -35,21 +35,19 @@ class ConvergenceDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any) -> ConvergenceDisplay:
-        """From a fitted method that keeps a history."""
+        """Make the display of a fitted method that keeps a history."""
         return cls.from_fitted(Fitted.from_estimator(model))
 
     @classmethod
     def from_fitted(cls, fitted: Fitted) -> ConvergenceDisplay:
-        """From the view of a fitted model that displays share."""
+        """Make the display of the view of a fitted model that all displays share."""
         name = type(fitted.method).__name__
         if not fitted.terms:
             raise InputError(f"{name} keeps no history: it does not iterate on an objective.")
         return cls(fitted.terms, name)
 
     def plot(self, ax: Any = None, *, terms: Any = None) -> ConvergenceDisplay:
-        """Draw one panel per quantity; into the axes given, the quantities ``terms`` (default: the
-        objective).
-        """
+        """Draw one panel per quantity, or, into ``ax``, the quantities ``terms`` (default: the objective)."""
         if ax is None and terms is None:
             names = list(self.terms)
             columns = min(3, len(names))
@@ -96,7 +94,7 @@ class ConvergenceDisplay:
 
 
 class PacingDisplay:
-    """Self-pacing: the share of the evidence that a method works with, easy parts first.
+    """Share of the evidence that a self-paced method works with, easy parts first.
 
     Attributes
     ----------
@@ -124,12 +122,12 @@ class PacingDisplay:
 
     @classmethod
     def from_estimator(cls, model: Any) -> PacingDisplay:
-        """From a fitted self-paced method."""
+        """Make the display of a fitted self-paced method."""
         return cls.from_fitted(Fitted.from_estimator(model))
 
     @classmethod
     def from_fitted(cls, fitted: Fitted) -> PacingDisplay:
-        """From the view of a fitted model that displays share."""
+        """Make the display of the view of a fitted model that all displays share."""
         name = type(fitted.method).__name__
         if not fitted.is_paced:
             raise InputError(f"{name} is not self-paced: its history says nothing about admitted evidence.")
@@ -141,7 +139,7 @@ class PacingDisplay:
         return cls(np.clip(share, 0.0, 1.0), stage, pacing.what, name)
 
     def plot(self, ax: Any = None) -> PacingDisplay:
-        """Draw the share as steps, a line where a stage begins."""
+        """Draw the share as steps, with a line where a stage begins."""
         ax = axes(ax, "PacingDisplay.plot()", figsize=(6.2, 3.2))
         iteration = np.arange(1, len(self.share) + 1)
         ax.step(iteration, self.share, where="mid", color="#0072b2")

@@ -1,4 +1,4 @@
-"""How often objects are rightly placed, against how sure the consensus was of them."""
+"""How often objects are placed correctly, against their confidence."""
 
 from __future__ import annotations
 
@@ -14,29 +14,30 @@ from .style import axes, color, plain
 
 
 class CalibrationDisplay:
-    """Share of the objects that are rightly placed, against their confidence.
+    """Share of correctly placed objects, against their confidence.
 
     Clusters are matched to classes one to one, as :func:`consilience.metrics.accuracy` does; an object is
-    rightly placed if its cluster is matched to its class. Where confidence can be relied on, the share rises
-    with it.
+    placed correctly if its cluster is matched to its class. If confidence is reliable, the share rises with
+    it.
 
     Attributes
     ----------
     edges : array (bins + 1,)
-        Between two of them lies a bin; a value on an edge is in the bin above it, 1 in the last.
+        Edges of the bins; a value on an edge belongs to the bin above it, and 1 to the last bin.
     counts : array (bins,)
-        Objects in each bin.
+        Number of objects in each bin.
     right : array (bins,)
-        Share of them that is rightly placed; NaN for an empty bin.
+        Share of them that is placed correctly; NaN for an empty bin.
     confidence : array (bins,)
         Their mean confidence; NaN for an empty bin.
     error : float
-        Expected calibration error: mean distance of ``right`` and ``confidence``, by the counts.
+        Expected calibration error: mean distance between ``right`` and ``confidence``, weighted by the
+        counts.
 
     Examples
     --------
     >>> import consilience as cs
-    >>> model = cs.consensus.EvidenceAccumulation(n_clusters=2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
+    >>> model = cs.consensus.EvidenceAccumulation(2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 1]])
     >>> display = cs.plot.CalibrationDisplay.from_estimator(model, ["a", "b", "b", "b"], edges=[0, 0.9, 1])
     >>> display.counts.tolist(), display.right.round(2).tolist()
     ([1, 3], [0.0, 1.0])
@@ -57,16 +58,17 @@ class CalibrationDisplay:
     def from_estimator(
         cls, model: Any, labels_true: Any, *, bins: int = 10, edges: Any = None
     ) -> CalibrationDisplay:
-        """From anything fitted that has ``labels_`` and ``confidence_``, and the classes of the same objects.
+        """Make the display of a fitted model with ``labels_`` and ``confidence_``, and the known classes.
 
-        bins : number of bins of equal width; edges : their edges instead, rising from 0 to 1.
+        ``bins`` is the number of bins of equal width. ``edges`` gives their edges instead, rising from 0 to
+        1.
         """
         check_is_fitted(model)
         if not hasattr(model, "labels_") or not hasattr(model, "confidence_"):
             raise InputError(
                 f"{type(model).__name__} has no labels_ and confidence_: expected an estimator of "
-                f"consilience after fit(). For "
-                "results from elsewhere use from_labels(labels, confidence, labels_true)."
+                "consilience after fit(). For results from elsewhere use from_labels(labels, confidence, "
+                "labels_true)."
             )
         return cls.from_labels(model.labels_, model.confidence_, labels_true, bins=bins, edges=edges)
 
@@ -74,8 +76,9 @@ class CalibrationDisplay:
     def from_labels(
         cls, labels: Any, confidence: Any, labels_true: Any, *, bins: int = 10, edges: Any = None
     ) -> CalibrationDisplay:
-        """From clusters, confidence in [0, 1] and classes of the same objects; those without a class are left
-        out.
+        """Make the display of clusters, confidence in [0, 1] and classes of the same objects.
+
+        Objects without a class are left out.
         """
         edges = _check_edges(bins, edges)
         classes, _ = encode(labels_true, "labels_true")
@@ -90,7 +93,7 @@ class CalibrationDisplay:
             raise InputError(f"confidence holds {worst:g}: expected values between 0 and 1.")
         known = classes >= 0
         if not known.any():
-            raise InputError("labels_true names the class of no object; give at least one.")
+            raise InputError("labels_true gives no object a class; give at least one.")
         placed = align(labels, classes) == classes
         which = np.clip(np.searchsorted(edges, sure[known], side="right") - 1, 0, len(edges) - 2)
         counts = np.bincount(which, minlength=len(edges) - 1)
@@ -100,7 +103,7 @@ class CalibrationDisplay:
         return cls(edges, counts, right, mean)
 
     def plot(self, ax: Any = None) -> CalibrationDisplay:
-        """Draw a bar for each bin, with the number of objects in it, and the line on which both are equal."""
+        """Draw a bar for each bin with its number of objects, and the line where share equals confidence."""
         ax = axes(ax, "CalibrationDisplay.plot()", figsize=(5.6, 4.4))
         shares = np.nan_to_num(self.right)
         ax.bar(
@@ -122,7 +125,7 @@ class CalibrationDisplay:
             xlim=(0, 1),
             ylim=(0, 1.08),
             xlabel="confidence (dots: mean of the bin)",
-            ylabel="share rightly placed",
+            ylabel="share placed correctly",
             title="Reliability of confidence (objects in each bin)",
         )
         plain(ax)

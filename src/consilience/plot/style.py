@@ -26,7 +26,7 @@ CLUSTER_COLORS = (
 )
 
 
-#: Of objects without a label.
+#: Color of objects without a label.
 UNLABELED = "#d9d9d9"
 
 
@@ -35,12 +35,11 @@ def color(cluster: int) -> str:
 
 
 def colors(labels: Any) -> np.ndarray:
-    """The color that the displays give to each object's cluster, for pictures of your own: (n,) strings such
-    as "#0072b2".
+    """Return the color of each object's cluster in the displays, for your own pictures.
 
-    A cluster number has one color in all pictures, so that labels brought to the same numbers by
-    :func:`consilience.align` can be compared by eye. Labels that are no whole numbers are numbered in sorted
-    order; missing ones are light gray. From the 11th cluster on colors repeat.
+    Colors are (n,) strings such as "#0072b2". A cluster number has the same color in all pictures, so that
+    labels aligned by :func:`consilience.align` can be compared by eye. Labels that are not whole numbers are
+    numbered in sorted order. Missing labels are light gray. From the 11th cluster on, colors repeat.
 
     >>> import consilience as cs
     >>> cs.plot.colors([0, 0, 1, -1]).tolist()
@@ -52,7 +51,7 @@ def colors(labels: Any) -> np.ndarray:
 
 
 def axes(ax: Any, purpose: str, **options: Any) -> Any:
-    """The axes given, or new ones. matplotlib is imported here and nowhere earlier."""
+    """Return the given axes, or new ones. matplotlib is imported here and not before."""
     pyplot = need("matplotlib.pyplot", "plot", purpose)
     if ax is not None:
         return ax
@@ -60,7 +59,7 @@ def axes(ax: Any, purpose: str, **options: Any) -> Any:
 
 
 def plain(ax: Any) -> None:
-    """Without the upper and right spine."""
+    """Hide the upper and right spines."""
     ax.spines[["top", "right"]].set_visible(False)
 
 
@@ -77,7 +76,7 @@ def as_mapping(models: Any) -> dict[str, Any]:
 
 
 def title(model: Any) -> str:
-    """The name of the method, without what wraps it."""
+    """The name of the method, without the pipeline around it."""
     return type(getattr(model, "method_", model)).__name__
 
 
@@ -87,7 +86,7 @@ def shorten(text: Any, most: int = 24) -> str:
 
 
 def needs_log(*curves: np.ndarray) -> bool:
-    """Positive values over more than three orders of magnitude."""
+    """Whether values are positive and span more than three orders of magnitude."""
     values = np.concatenate(curves)
     values = values[np.isfinite(values)]
     return bool(values.size) and values.min() > 0 and values.max() > 1e3 * values.min()

@@ -256,7 +256,7 @@
       const shares = bytes(data.items.values), c = shares.length / b, numbers = Array.from({ length: c }, (_, j) => j);
       shaded("items", {
         rows: c, columns: b, values: shares, rowCluster: numbers, columnCluster: map.cluster, height: Math.max(110, Math.min(420, 30 * c)),
-        tell: (i, j) => block(j) + some(j) + " with the members of cluster " + i + ": " + how(shares[i * b + j], "") + ".",
+        tell: (i, j) => block(j) + some(j) + " with the objects of cluster " + i + ": " + how(shares[i * b + j], "") + ".",
       });
     }
     if (data.similarity) {
