@@ -293,8 +293,22 @@ def tried(rows: list[dict[str, str]]) -> dict[tuple[str, str], set[str]]:
 
 
 #: Run on the largest pools too.
-QUICK = ("EvidenceAccumulation", "CoassociationKMeans", "LWEA", "LWGP", "CSPA", "HBGF", "MCLA", "SEC", "KCC", "ECC", "Voting",
-         "MixtureConsensus", "LCE", "NMFC")  # fmt: skip
+QUICK = (
+    "EvidenceAccumulation",
+    "CoassociationKMeans",
+    "LWEA",
+    "LWGP",
+    "CSPA",
+    "HBGF",
+    "MCLA",
+    "SEC",
+    "KCC",
+    "ECC",
+    "Voting",
+    "MixtureConsensus",
+    "LCE",
+    "NMFC",
+)
 
 
 def whole_cases(rows: list[dict[str, str]], names: list[str]) -> list[tuple[str, str]]:

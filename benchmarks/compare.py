@@ -111,16 +111,26 @@ def cases() -> dict[str, Case]:
         "kmeans 150000x16 k=40, same start": lambda: many_kmeans(rows, [40], inits=[start], n_jobs=1),
         "scikit-learn, 150000x16 k=40, same start": lambda: KMeans(40, init=start, n_init=1).fit(rows),
         "kmeans 8000x300 k=10, 8 runs": lambda: many_kmeans(wide, [10] * 8, seeds=range(8), n_jobs=1),
-        "scikit-learn, 8000x300 k=10, 8 runs": lambda: [KMeans(10, n_init=1, random_state=s).fit(wide) for s in range(8)],
-        "generate.random_k digits": lambda: cs.generate.random_k(digits, n_clusterings=20, random_state=0, n_jobs=1),
-        "generate.metric_subspace digits": lambda: cs.generate.metric_subspace(digits[:600], n_clusterings=6, random_state=0, n_jobs=1),
-        "generate.landmarks digits": lambda: cs.generate.landmarks(digits, n_clusterings=6, random_state=0, n_jobs=1),
+        "scikit-learn, 8000x300 k=10, 8 runs": lambda: [
+            KMeans(10, n_init=1, random_state=s).fit(wide) for s in range(8)
+        ],
+        "generate.random_k digits": lambda: cs.generate.random_k(
+            digits, n_clusterings=20, random_state=0, n_jobs=1
+        ),
+        "generate.metric_subspace digits": lambda: cs.generate.metric_subspace(
+            digits[:600], n_clusterings=6, random_state=0, n_jobs=1
+        ),
+        "generate.landmarks digits": lambda: cs.generate.landmarks(
+            digits, n_clusterings=6, random_state=0, n_jobs=1
+        ),
         "unique_rows 300000x20": lambda: unique_rows(many),
         "scores of 300000 labels": lambda: cs.metrics.scores(many[:, 1], many[:, 0]),
-        "ConsensusClustering 600 digits": lambda: cs.ConsensusClustering(10, random_state=0, n_jobs=1).fit(digits[:600]),
+        "ConsensusClustering 600 digits": lambda: cs.ConsensusClustering(10, random_state=0, n_jobs=1).fit(
+            digits[:600]
+        ),
         "MDEC 600 digits": lambda: cs.MDEC(10, n_clusterings=10, random_state=0, n_jobs=1).fit(digits[:600]),
         "SPMTC 600 digits": lambda: cs.SPMTC(10, random_state=0, n_jobs=1).fit(digits[:600], task=tasks),
-    }  # fmt: skip
+    }
     slow = {"NRSEC": 500, "RSEC": 800, "BestOf": 500, "TRCE": 800, "RCE": 800}
     for name in registered():
         n = slow.get(name, 2000)

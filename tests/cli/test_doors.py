@@ -220,8 +220,12 @@ def test_one_cluster_is_one(folder, run):
 def test_a_full_disk_behind_standard_output_is_not_our_fault(folder, command):
     with open("/dev/full", "w") as full:
         result = subprocess.run(
-            [sys.executable, "-m", "consilience", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
-        )  # fmt: skip
+            [sys.executable, "-m", "consilience", *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     assert result.returncode == 2, result.stderr
     assert "No space left on device" in result.stderr
     assert "our fault" not in result.stderr

@@ -142,14 +142,22 @@ def test_contingency_agreement_and_reliability_are_refused(monkeypatch):
 
 
 GENERATORS = {
-    "kmeans": (lambda X: generate.kmeans(X, n_clusterings=2, n_clusters=3), "_kmeans.many_kmeans", "k-means on 40"),
+    "kmeans": (
+        lambda X: generate.kmeans(X, n_clusterings=2, n_clusters=3),
+        "_kmeans.many_kmeans",
+        "k-means on 40",
+    ),
     "random_k": (lambda X: generate.random_k(X, n_clusterings=2), "_kmeans.many_kmeans", "k-means on 40"),
     "random_features": (
         lambda X: generate.random_features(X, n_clusterings=2, n_clusters=3),
         "_kmeans.many_kmeans",
         r"random features on 40.*; lower n_jobs",
     ),
-    "bagging": (lambda X: generate.bagging(X, n_clusterings=2, n_clusters=3), "_kmeans.many_kmeans", "bagging on 40.*; lower n_jobs"),
+    "bagging": (
+        lambda X: generate.bagging(X, n_clusterings=2, n_clusters=3),
+        "_kmeans.many_kmeans",
+        "bagging on 40.*; lower n_jobs",
+    ),
     "spectral": (
         lambda X: generate.spectral(X, n_clusters=3),
         "_spectral.euclidean_distances",
@@ -175,8 +183,12 @@ GENERATORS = {
         "_metric_subspace.check_all",
         r"ConsensusClustering on X of shape \(40, 3\) ran out .*LWGP",
     ),
-    "MDEC": (lambda X: cs.MDEC(2).fit(X), "_metric_subspace.check_all", r"MDEC on X of shape \(40, 3\) ran out .*LWGP"),
-}  # fmt: skip
+    "MDEC": (
+        lambda X: cs.MDEC(2).fit(X),
+        "_metric_subspace.check_all",
+        r"MDEC on X of shape \(40, 3\) ran out .*LWGP",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", GENERATORS)

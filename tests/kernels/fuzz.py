@@ -507,15 +507,31 @@ def studies_of_k(rng):
 
 
 CASES = [  # new ones at the end: their place is their seed
-    trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, neighbor_lists, runs_of_kmeans, boxes,
-    eigenvectors, pairs, methods, merged, intake, features, label_loops, rows_by_landmarks,
+    trees,
+    graphs,
+    rows_of_words,
+    tables,
+    measures,
+    coassociation,
+    cluster_overlaps,
+    neighbor_lists,
+    runs_of_kmeans,
+    boxes,
+    eigenvectors,
+    pairs,
+    methods,
+    merged,
+    intake,
+    features,
+    label_loops,
+    rows_by_landmarks,
     differences,
     gaps_of_kmeans,
     studies_of_k,
     walks_among_neighbors,
     rows_of_pairs,
     tiles_of_kmeans,
-]  # fmt: skip
+]
 
 
 def load_all_kernels() -> None:

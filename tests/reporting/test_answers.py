@@ -217,8 +217,20 @@ def files(tmp_path, monkeypatch):
 
 def test_a_page_from_files(files, capsys):
     names, truth = files
-    code = run("report", "base.csv", "labels.csv", "-o", "page.html", "--features", "features.csv", "--labels-true", "truth.csv",
-               "--annotations", "notes.csv", "--json")  # fmt: skip
+    code = run(
+        "report",
+        "base.csv",
+        "labels.csv",
+        "-o",
+        "page.html",
+        "--features",
+        "features.csv",
+        "--labels-true",
+        "truth.csv",
+        "--annotations",
+        "notes.csv",
+        "--json",
+    )
     captured = capsys.readouterr()
     assert code == 0, captured.err
     assert json.loads(captured.out)["output"] == "page.html"

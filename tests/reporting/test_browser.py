@@ -32,8 +32,14 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     rng = np.random.default_rng(3)
     known = {"batch": np.array(["A", "B", "C"])[rng.integers(0, 3, 400)], "age": rng.normal(50, 9, 400)}
-    full = cs.report({"average linkage": model, "complete linkage": other}, X, labels_true=truth, annotations=known,
-                     path=folder / "full.html", warnings=["Something to know."])  # fmt: skip
+    full = cs.report(
+        {"average linkage": model, "complete linkage": other},
+        X,
+        labels_true=truth,
+        annotations=known,
+        path=folder / "full.html",
+        warnings=["Something to know."],
+    )
     return model, full.path
 
 
@@ -419,7 +425,10 @@ def luminance(color):
 def test_light_and_dark_are_readable(page, tmp_path, dark):
     page.screen(1200, 900, dark=dark)
     read = "getComputedStyle(document.documentElement).getPropertyValue('{}').trim()"
-    shade = {name: luminance(page.run(read.format(f"--{name}"))) for name in ("bg", "panel", "ink", "soft", "accent", "warn", "warn-bg", "on-accent")}  # fmt: skip
+    shade = {
+        name: luminance(page.run(read.format(f"--{name}")))
+        for name in ("bg", "panel", "ink", "soft", "accent", "warn", "warn-bg", "on-accent")
+    }
     assert (shade["bg"] < 0.1) is dark
     pairs = [
         ("ink", "bg"),
@@ -491,8 +500,15 @@ def test_names_and_roles_for_screen_readers(page):
 
 def test_hostile_names_do_nothing(browser, hostile, tmp_path):
     model, X, names = hostile
-    page = cs.report({"<b>first</b>": model, "</script>": model}, X, path=tmp_path / "hostile.html", title="<img src=x onerror=alert(1)>",
-                     source=names[0], command=names[1], warnings=names[:16])  # fmt: skip
+    page = cs.report(
+        {"<b>first</b>": model, "</script>": model},
+        X,
+        path=tmp_path / "hostile.html",
+        title="<img src=x onerror=alert(1)>",
+        source=names[0],
+        command=names[1],
+        warnings=names[:16],
+    )
     browser.screen(1200, 900)
     browser.open(page.path)
     assert browser.run("document.title") == "<img src=x onerror=alert(1)>"

@@ -146,8 +146,24 @@ def test_pages_and_references_are_without_fault(tmp_path):
     """All pages are read and all references resolved, strictly; pictures are not drawn and the gallery is not
     run.
     """
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "-b", "dummy", "-D", "consilience_pictures=0",
-               "-D", "plot_gallery=0", "-d", str(tmp_path / "read"), str(DOCS), str(tmp_path / "out")]  # fmt: skip
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "-n",
+        "-b",
+        "dummy",
+        "-D",
+        "consilience_pictures=0",
+        "-D",
+        "plot_gallery=0",
+        "-d",
+        str(tmp_path / "read"),
+        str(DOCS),
+        str(tmp_path / "out"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
 
