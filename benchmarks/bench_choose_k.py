@@ -1,5 +1,5 @@
 """Is the true number of classes what ``choose_k`` answers? And how often does it see clusters where there are
-    none?
+none?
 
     python -m benchmarks choose-k                        what is not measured yet, then the tables
     python -m benchmarks.bench_choose_k sets --minutes 10

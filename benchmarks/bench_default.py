@@ -1,5 +1,5 @@
 """What a user waits for: ``ConsensusClustering(c).fit(X)`` with nothing else said, from the first object to
-    the label.
+the label.
 
     python -m benchmarks.bench_default                  all but the largest
     python -m benchmarks.bench_default digits mnist     only cases whose name starts with one of these words

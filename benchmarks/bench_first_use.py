@@ -1,11 +1,15 @@
 """First use on a fresh machine: seconds of the processor that compiling takes, for every method, generator
-    and measure alone.
+and measure alone.
 
-    python -m benchmarks first-use                          each in a process and with a cache folder of its own (long)
+    python -m benchmarks first-use                          each in a process and with a cache folder of its
+                                                            own (long)
     python -m benchmarks.bench_first_use MDEC SPCE          some of them
-    python -m benchmarks.bench_first_use --together         one after the other in one process, and the dearest kernels
-    python -m benchmarks.bench_first_use --store            the package's list of what each compiles, with seconds (src/consilience/_warmup/first_use.json)
-    python -m benchmarks.bench_first_use --beside MDEC      clock and CPU seconds with one process and with one beside it
+    python -m benchmarks.bench_first_use --together         one after the other in one process, and the
+                                                            dearest kernels
+    python -m benchmarks.bench_first_use --store            the package's list of what each compiles, with
+                                                            seconds (src/consilience/_warmup/first_use.json)
+    python -m benchmarks.bench_first_use --beside MDEC      clock and CPU seconds with one process and with
+                                                            one beside it
 
 A kernel's seconds are its own: what it calls is counted where it was compiled. `consilience warm-up` compiles
 the same in as many processes as there are cores.

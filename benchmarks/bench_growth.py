@@ -1,7 +1,8 @@
 """How time and memory of every consensus method grow with the number of distinct objects; docs/growth.md
-    comes from here.
+comes from here.
 
-    python -m benchmarks growth                              measure what is not stored yet, then write the page
+    python -m benchmarks growth                              measure what is not stored yet, then write the
+                                                             page
     python -m benchmarks.bench_growth --page                 the page alone, from what is stored
     python -m benchmarks.bench_growth --methods KCC,LWGP --sizes 1000,1000000
     python -m benchmarks.bench_growth --methods "ECPCS, mc;PTGP" --again      names that hold commas, and cells measured anew

@@ -11,10 +11,13 @@ iteration takes a minute, and both stop at a looser tolerance; with --steps 2 th
 after so many iterations and compared by the time of one.
 
     python -m benchmarks.bench_rsec [coil10 coil20 mnist4000 pool_usps] [--steps 2]
-    python -m benchmarks.bench_rsec pools            the first 20 clusterings of every pool that the plain algorithm manages in minutes
-    python -m benchmarks.bench_rsec pools --nrsec    with NRSEC beside it, timed alone: "times" is over the plain RSEC
+    python -m benchmarks.bench_rsec pools            the first 20 clusterings of every pool that the plain
+                                                     algorithm manages in minutes
+    python -m benchmarks.bench_rsec pools --nrsec    with NRSEC beside it, timed alone: "times" is over the
+                                                     plain RSEC
     python -m benchmarks.bench_rsec profile [mnist4000]       where the time of RSEC and NRSEC goes
-    python -m benchmarks.bench_rsec spared [iris tr11 ...]    what the concave penalties of NRSEC spare, and what that moves
+    python -m benchmarks.bench_rsec spared [iris tr11 ...]    what the concave penalties of NRSEC spare, and
+                                                              what that moves
 """
 
 from __future__ import annotations

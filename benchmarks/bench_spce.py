@@ -1,6 +1,7 @@
 """SPCE against a plain dense implementation, on large ensembles, and as n grows.
 
-    python -m benchmarks.bench_spce            everything (needs the data beside the checkout, see CONSILIENCE_SHARED)
+    python -m benchmarks.bench_spce            everything (needs the data beside the checkout, see
+                                               CONSILIENCE_SHARED)
     python -m benchmarks.bench_spce semeion    only the sets named: semeion, usps, growth, tdt2, lr
     python -m benchmarks.bench_spce --threads 2
 

@@ -1,5 +1,5 @@
 """SPMTC on comp_vs_sci (3,702 documents, 2,000 words, two tasks): a whole fit against plain dense code in the
-    same run.
+same run.
 
     python -m benchmarks.bench_spmtc            whole fits of both; the plain one takes minutes
     python -m benchmarks.bench_spmtc --rounds 5 only so many rounds of the plain one, and no score for it

@@ -1,5 +1,5 @@
 """Threads must never hurt: every method, generator and measure with the default n_jobs against n_jobs=1,
-    alone and beside others.
+alone and beside others.
 
     python -m benchmarks threads                          everything, some 20 minutes
     python -m benchmarks.bench_threads rsec random_k      rows whose name contains one of these words

@@ -1,5 +1,5 @@
 """Every consensus method at its defaults: quality, time, memory and growth; docs/which-method.md comes from
-    here.
+here.
 
     python -m reproduction run methods-pools methods-made --data DIR --out results/methods
     python -m benchmarks.bench_which_method --store results/methods     these runs into results/quality.csv

@@ -1,7 +1,9 @@
 """A short set of benchmarks against a stored baseline: has anything become slower?
 
-    python -m benchmarks.compare             run, keep the outcome in results/bench/, and print it beside the baseline
-    python -m benchmarks.compare --store     make the outcome the baseline of this processor (benchmarks/results/baseline.json)
+    python -m benchmarks.compare             run, keep the outcome in results/bench/, and print it beside the
+                                             baseline
+    python -m benchmarks.compare --store     make the outcome the baseline of this processor
+                                             (benchmarks/results/baseline.json)
     python -m benchmarks.compare --only kmeans,SPCE
 
 Everything runs on one thread and is counted in seconds of the processor, over those of a fixed piece of work

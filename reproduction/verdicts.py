@@ -2,14 +2,16 @@
 
 A miss is explained by the first of these that holds, and is unexplained otherwise:
 
-    ensemble   a witness of its set (base clusterings, or a method that the protocol names) is off its own printed figure by more
-               than one deviation, either way, and by no less than what the miss lacks; or the same method
-               reaches the figure on other ensembles of the same set (the authors' own, or another draw)
-    tuned      our default misses, and the best of our grid by the truth reaches, there or in a protocol that stands for it, or
-               falls short by one of the other reasons
-    seed       the printed mean is no further above ours than our own deviation over the ensembles; or it is of one ensemble, and
-               one of ours reaches it
-    setting    the paper does not print a setting that the row depends on, and at another value of it the row reaches
+    ensemble   a witness of its set (base clusterings, or a method that the protocol names) is off its own
+               printed figure by more than one deviation, either way, and by no less than what the miss lacks;
+               or the same method reaches the figure on other ensembles of the same set (the authors' own, or
+               another draw)
+    tuned      our default misses, and the best of our grid by the truth reaches, there or in a protocol that
+               stands for it, or falls short by one of the other reasons
+    seed       the printed mean is no further above ours than our own deviation over the ensembles; or it is
+               of one ensemble, and one of ours reaches it
+    setting    the paper does not print a setting that the row depends on, and at another value of it the row
+               reaches
 
 A miss lacks what is missing to "reached" (:func:`.analyze.compared`), so that a witness that is a little off
 does not excuse a large gap.

@@ -1,7 +1,8 @@
 """Small random and hostile inputs for every kernel, where each index is checked: a program, run by
-    test_bounds.
+test_bounds.
 
-    NUMBA_DISABLE_JIT=1 python tests/kernels/fuzz.py [rounds]      as Python, which checks every index; seconds
+    NUMBA_DISABLE_JIT=1 python tests/kernels/fuzz.py [rounds]      as Python, which checks every index;
+                                                                   seconds
     NUMBA_BOUNDSCHECK=1 python tests/kernels/fuzz.py [rounds]      compiled, with checks; minutes
 
 Prints a JSON object: the kernels there are, those that ran, how many inputs were refused, and what went

@@ -1,7 +1,7 @@
 """Cut a weighted graph in a given number of parts: by eigenvectors, or by METIS where that is installed.
 
-    spectral    leading eigenvectors of D^-1/2 S D^-1/2, rows to unit length, k-means with the weights of the vertices     (1)
-    metis       multilevel bisection (from 8 parts on k-way); asks for parts of equal weight                               (2)
+    spectral    leading eigenvectors of D^-1/2 S D^-1/2, rows to unit length, k-means with the weights of the vertices  (1)
+    metis       multilevel bisection (from 8 parts on k-way); asks for parts of equal weight               (2)
 
 S (v, v) symmetric and not negative, D = diag(S 1). METIS balances: within 0.1% of equal weights by bisection
 and 3% k-way, as far as the weights of single vertices allow. Unequal clusters are cut through; it is here for

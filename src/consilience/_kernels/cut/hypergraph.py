@@ -1,5 +1,5 @@
 """Two parts of a hypergraph of objects and base clusters: moves of single objects that lower the weight of
-    what is cut.
+what is cut.
 
     cost = sum of e_b over the base clusters b with objects on both sides                                 (1)
 

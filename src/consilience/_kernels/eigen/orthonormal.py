@@ -1,5 +1,5 @@
 """Orthonormal columns, in the three ways that solvers need them. They differ in what becomes of dependent
-    columns.
+columns.
 
     W = Q' R,   Q Q' = I                                                                            (1)
 

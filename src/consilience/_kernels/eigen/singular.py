@@ -1,12 +1,12 @@
 """Shrinkage of singular values: the proximal step of low-rank models.
 
-    U max(Sigma - t, 0) V'  of  X = U Sigma V'   minimizes  t |J|_* + 1/2 |J - X|^2                         (1)
+    U max(Sigma - t, 0) V'  of  X = U Sigma V'   minimizes  t |J|_* + 1/2 |J - X|^2                        (1)
 
 (Entries and columns are shrunk in the passes of :mod:`.representation`.) (1) needs only the singular values
 above t. For small matrices one dense decomposition is quickest; for large ones they are found in a growing
 basis
 
-    X' Q = V B',    X V = Q B + F,    V'V = I,  Q'Q = I,  F'Q = 0                                           (2)
+    X' Q = V B',    X V = Q B + F,    V'V = I,  Q'Q = I,  F'Q = 0                                          (2)
 
 that begins with the vectors V0 of the last, similar matrix, as Q = X V0 made orthonormal: singular vectors of
 B (k, k) give those of X, and F what is missing from them. The basis grows by the directions of F that matter

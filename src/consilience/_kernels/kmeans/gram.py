@@ -1,8 +1,8 @@
 """k-means of few rows with many features, from their inner products: no step depends on the number of
-    features.
+features.
 
-    |x_p - c_j|^2 = G_pp - 2 S_jp / W_j + q_j / W_j^2                                                          (1)
-    S_jp = sum over q in j of w_q G_pq,   W_j = sum over q in j of w_q,   q_j = sum over p in j of w_p S_jp     (2)
+    |x_p - c_j|^2 = G_pp - 2 S_jp / W_j + q_j / W_j^2                                                      (1)
+    S_jp = sum over q in j of w_q G_pq,   W_j = sum over q in j of w_q,   q_j = sum over p in j of w_p S_jp  (2)
 
 G (n, n) holds the inner products of centered rows. S is corrected for the rows that changed their cluster
 alone, so that a run costs O(n^2) for its first step, O(n k) for each, and O(n) for each move, where Lloyd on

@@ -8,12 +8,12 @@ Scores are first bounded from below in float32, for every row and center at once
 settled in float64 only where the bounds leave a doubt. Dense rows are also turned to their leading principal
 directions R (d, q), found on a sample; with the remainder r(c) = c - R R'c,
 
-    x'c = (R'x)'(R'c) + x'r(c),        |x'r(c)| <= |r(x)| |r(c)|,                                 (1)
+    x'c = (R'x)'(R'c) + x'r(c),        |x'r(c)| <= |r(x)| |r(c)|,                                          (1)
 
 and centers, being averages, have small remainders. So the product runs over q instead of d columns, and
 
     L(x, c) = |c|^2 / 2 - (R'x)'(R'c) - |r(x)| |r(c)| - m(c),       m(c) = g |c|^2,
-    L(x, c) - w(x)  <=  s(x, c)  <=  L(x, c) + 2 ( |r(x)| |r(c)| + m(c) ) + w(x),       w(x) = g |x|^2 / 2,       (2)
+    L(x, c) - w(x)  <=  s(x, c)  <=  L(x, c) + 2 ( |r(x)| |r(c)| + m(c) ) + w(x),       w(x) = g |x|^2 / 2,  (2)
 
 with g = (q + 11) 2^-24: the float32 rounding of the operands and of a product of q + 2 terms in any order of
 summation is at most g ( |x| |c| + |c|^2 / 2 + |r(x)| |r(c)| ), where |x| |c| is at most the mean of their

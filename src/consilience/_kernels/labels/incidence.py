@@ -1,5 +1,5 @@
 """Products with Y (u, k), the share of every object in every base cluster, by one name for hard and for soft
-    clusterings.
+clusterings.
 
     gather    Y V          what an object's clusters hold, summed                                       (1)
     scatter   Y' V         what a cluster's objects hold, summed                                        (2)

@@ -1,7 +1,7 @@
 """Variational inference for label vectors of mixed membership, row by row.
 
-    phi_pij ~ exp(psi(g_pj)) b_ji[x_pi], normalized over j;    g_pj = alpha_j + sum over i that saw p of phi_pij        (1)
-    bound of p = E[log p(theta)] + sum_ij phi_ij (psi(g_j) - psi(sum g) + log b_ji[x_i] - log phi_ij) - E[log q(theta)]   (2)
+    phi_pij ~ exp(psi(g_pj)) b_ji[x_pi], normalized over j;    g_pj = alpha_j + sum over i that saw p of phi_pij  (1)
+    bound of p = E[log p(theta)] + sum_ij phi_ij (psi(g_j) - psi(sum g) + log b_ji[x_i] - log phi_ij) - E[log q(theta)]  (2)
 
 theta_p ~ Dirichlet(alpha) are the memberships of object p, q(theta_p) = Dirichlet(g_p), and its label in
 clustering i is drawn from component j with probability phi_pij.

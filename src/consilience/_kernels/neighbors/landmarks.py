@@ -1,11 +1,11 @@
 """Rows seen through landmarks: a sparse graph between n rows and p points, and its cut on the side of the
-    points.
+points.
 
-    S(i)  = the K landmarks nearest to row i,   d(i, l) their distances                                       (1)
+    S(i)  = the K landmarks nearest to row i,   d(i, l) their distances                                    (1)
     a_il  = exp( -d(i, l)^2 / (2 sigma^2) ) for l in S(i), 0 elsewhere,   t_i = sum_l a_il,   B_il = a_il / t_i  (2)
-    E     = B' diag(w t) B,   m = E 1                                                                         (3)
-    v     : leading eigenvectors of  diag(m)^-1/2 E diag(m)^-1/2,  each over m^1/2                            (4)
-    u_i   = sum_l B_il v_l,  scaled to length one                                                             (5)
+    E     = B' diag(w t) B,   m = E 1                                                                      (3)
+    v     : leading eigenvectors of  diag(m)^-1/2 E diag(m)^-1/2,  each over m^1/2                         (4)
+    u_i   = sum_l B_il v_l,  scaled to length one                                                          (5)
 
 B (n, p) holds K numbers a row; w (n,) are weights. (4) is the normalized cut of the graph with n + p nodes,
 found from p x p numbers (the transfer cut), and (5) carries it over to the rows.

@@ -1,9 +1,9 @@
 """Normalized co-association, as an operator that is never formed or as a matrix, for its leading
-    eigenvectors.
+eigenvectors.
 
-    A_pq = mean over clusterings of e_b [p, q together in cluster b],    A_pp = 1                             (1)
-    N^1/2 D^-1/2 A D^-1/2 N^1/2,    N = diag(weights),  D = diag(A weights)                                   (2)
-    E_pq = mean over clusterings that saw both of Z[cluster of p, cluster of q]                               (3)
+    A_pq = mean over clusterings of e_b [p, q together in cluster b],    A_pp = 1                          (1)
+    N^1/2 D^-1/2 A D^-1/2 N^1/2,    N = diag(weights),  D = diag(A weights)                                (2)
+    E_pq = mean over clusterings that saw both of Z[cluster of p, cluster of q]                            (3)
 
 e (k,) weighs the base clusters, at most 1. An object is as similar to itself as can be, whatever its clusters
 weigh. (3) refines (1): objects in different clusters of a clustering are as similar as these, Z (k, k).

@@ -1,8 +1,8 @@
 """Rows of graphs between all pairs of objects, each a small problem of its own (the updates of TRCE).
 
-    inside_pi = sum over q, in one cluster of clustering i with p, of w_q log B_pq                            (1)
-    B_pq = C_pq / (pull_pq + th_p),   th_p such that sum_q w_q B_pq = 1                                     (2)
-    S_p = max(V_p - t_p, 0),   t_p such that sum_q w_q S_pq = 1                                             (3)
+    inside_pi = sum over q, in one cluster of clustering i with p, of w_q log B_pq                         (1)
+    B_pq = C_pq / (pull_pq + th_p),   th_p such that sum_q w_q B_pq = 1                                    (2)
+    S_p = max(V_p - t_p, 0),   t_p such that sum_q w_q S_pq = 1                                            (3)
 
 B, C, pull, V (u, u), w (u,). Everything but (1) to (3) of one row is left to the processor's memory: no
 further matrix of pairs is made.

@@ -1,11 +1,11 @@
 """Fused passes over the pairs of weighted objects for self-paced learning of a consensus matrix.
 
-    s = sum_i x_i,   a = sum_i x_i [p, q together in i],   over the clusterings i that saw p and q,  x = 1/alpha   (1)
-    B = s S^2 - 2 S a + a                          the loss of a pair, sum_i x_i (S - S_i)^2                       (2)
-    V = 1/W = max(1, 2 B / lambda)                                                                                 (3)
-    C = (a - rho |f_p - f_q|^2 V^2 / 2) / s,   cut = sqrt(gamma / s) V                                             (4)
-    S = 0 if C <= cut, C if cut < C < 1, 1 if C >= 1                                                               (5)
-    d_i = sum over p, q of w_p w_q W^2 (1 - S)^2 if together in i, of w_p w_q W^2 S^2 if apart                      (6)
+    s = sum_i x_i,   a = sum_i x_i [p, q together in i],   over the clusterings i that saw p and q,  x = 1/alpha  (1)
+    B = s S^2 - 2 S a + a                          the loss of a pair, sum_i x_i (S - S_i)^2               (2)
+    V = 1/W = max(1, 2 B / lambda)                                                                         (3)
+    C = (a - rho |f_p - f_q|^2 V^2 / 2) / s,   cut = sqrt(gamma / s) V                                     (4)
+    S = 0 if C <= cut, C if cut < C < 1, 1 if C >= 1                                                       (5)
+    d_i = sum over p, q of w_p w_q W^2 (1 - S)^2 if together in i, of w_p w_q W^2 S^2 if apart             (6)
 
 S_i is 0/1, which is why the m matrices S_i never exist: (1) and (6) are read off the labels as the pass goes.
 (6) adds two kinds of squares instead of correcting a common sum: a clustering that comes to equal S has d_i

@@ -1,5 +1,5 @@
 """Similarity by where random walks go: two vertices are alike if walks that start there visit the same
-    places.
+places.
 
     q_p = row p of [P, P^2, ..., P^T] side by side,    Q = sum_t P^t (P^t)'  holds their inner products   (1)
     Z_pq = Q_pq / sqrt(Q_pp Q_qq)                                                                        (2)

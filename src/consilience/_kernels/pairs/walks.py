@@ -1,5 +1,5 @@
 """Random walks along a sparse graph, many at a time: what trajectories (:mod:`.trajectories`) need of them,
-    without a dense power.
+without a dense power.
 
     rows of P^t are columns of X_t = P' X_(t-1), X_0 unit vectors;   Q_pp = sum_t |X_t e_p|^2             (1)
     V_t = P' V_(t-1),   G <- V_t + P G   for t = T..1,   so that  P G = sum_t P^t (P^t)' V_0              (2)

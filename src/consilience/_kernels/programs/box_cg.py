@@ -1,6 +1,6 @@
 """Conjugate gradients for rows of Eq. (1) of :mod:`.box`, sixteen rows at a time.
 
-A row asks for    min over x >= 0    1/2 x' A x - b' x,    A_pq = -r_p w_p E_pq w_q r_q off the diagonal        (1)
+A row asks for    min over x >= 0    1/2 x' A x - b' x,    A_pq = -r_p w_p E_pq w_q r_q off the diagonal   (1)
 
 In y = D^1/2 x, D the diagonal of A, the matrix is I - c o E o c' and its eigenvalues lie in (0, 2). Steps are
 those of MPRGP (Dostal and Schoeberl 2005): conjugate gradients over the positive entries; where one of them
