@@ -5,7 +5,8 @@ comes from here.
                                                              page
     python -m benchmarks.bench_growth --page                 the page alone, from what is stored
     python -m benchmarks.bench_growth --methods KCC,LWGP --sizes 1000,1000000
-    python -m benchmarks.bench_growth --methods "ECPCS, mc;PTGP" --again      names that hold commas, and cells measured anew
+    python -m benchmarks.bench_growth --methods "ECPCS, mc;PTGP" --again
+                                                             names that hold commas; cells are measured again
 
 Cells are those of bench_which_method (synthetic labels, all objects distinct, 20 clusterings, one thread, a
 process for each cell, a limit of time and memory), stored in results/growth.csv; here also 1,000,000 objects,

@@ -360,7 +360,7 @@ class Clocks:
 
 
 def _parts_of(name: str, method: str, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Seconds of the processor and of the clock by part. In a process of its own: the functions stay watched."""
+    """CPU and clock seconds of each part. Run in a process of its own: the functions stay watched."""
     import importlib
 
     import consilience as cs

@@ -165,7 +165,8 @@ def row(name: str, data: str, call: Call, *, quick: bool = False) -> dict:
 
 
 def _line(found: dict) -> str:
-    return f"{found['what']} on {found['data']}: {found['ratio']:.2f} alone, {found['busy: ratio']:.2f} beside two"
+    alone, beside_two = found["ratio"], found["busy: ratio"]
+    return f"{found['what']} on {found['data']}: {alone:.2f} alone, {beside_two:.2f} beside two"
 
 
 ROWS = {"methods": consensus_rows, "generators": generator_rows, "measures": measure_rows}

@@ -2,8 +2,8 @@
 here.
 
     python -m reproduction run methods-pools methods-made --data DIR --out results/methods
-    python -m benchmarks.bench_which_method --store results/methods     these runs into results/quality.csv
-    python -m benchmarks which-method                                   growth that is not measured yet, then the page
+    python -m benchmarks.bench_which_method --store results/methods     store the runs in results/quality.csv
+    python -m benchmarks which-method                                   measure missing growth, write the page
 
 Quality: means over the ensembles of a set, at defaults, the true number of clusters given (protocols
 methods-pools and methods-made). Growth: synthetic labels of n objects, all distinct, each cell in a process

@@ -35,12 +35,13 @@ SCHEMA = {
     for name, columns in {
         "figures": "measure set vary method column runs mean std printed printed_std difference reached "
         "reaching p_against_best among_best note verdict evidence",
-        "comparisons": "measure column group sets method average rank rsec_score shared difference worst lost",
+        "comparisons": "measure column group sets method average rank rsec_score shared difference worst "
+        "lost",
         "tests": "measure column group sets methods chi2 p f f_p critical_difference",
         "curves": "measure set vary method line parameter value mean",
         "costs": "method column cells mean_seconds longest_seconds mean_processor_seconds peak_bytes",
-        "reliability": "set group method column surest_objects surest_right middle_objects middle_right rest_objects "
-        "rest_right",
+        "reliability": "set group method column surest_objects surest_right middle_objects middle_right "
+        "rest_objects rest_right",
         "sets": "set file objects features classes printed_shape differences",
         "runs": "date cores machine workers threads versions commits base_minutes",
         "remarks": "kind text cells",
@@ -71,7 +72,7 @@ def paired_t_test(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def ranks(table: np.ndarray) -> np.ndarray:
-    """(sets, methods) rank of each method on each set: 1 is best, equal scores share, what failed comes last."""
+    """(sets, methods) rank of each method on each set: 1 is best, ties share, failures come last."""
     return stats.rankdata(np.where(np.isnan(table), np.inf, -table), axis=1)
 
 
@@ -155,7 +156,7 @@ def _group(record: dict) -> tuple:
 
 
 def scores(protocol: Protocol, measure: Measure, cells: list[dict]) -> pd.DataFrame:
-    """One line per cell (and task), in the protocol's order of sets, tasks, variations, methods and columns."""
+    """One line per cell (and task), in the order of the protocol: set, task, variation, method, column."""
     sets, methods = ([item.name for item in items] for items in (protocol.sets, protocol.methods))
     labels = [None, *(variation.label for variation in protocol.variations)]
     printed_as = {item.name: item.printed_as or item.name for item in protocol.sets}
@@ -244,8 +245,8 @@ def _whole_grids(protocol: Protocol, cells: list[dict]) -> tuple[list[dict], lis
     remarks = [
         {
             "kind": "left out",
-            "text": f"{method} on {' '.join(filter(None, [name, variation]))}, ensemble {repetition + 1}: {count} of "
-            f"{most[name, variation, method]} settings of the grid were run",
+            "text": f"{method} on {' '.join(filter(None, [name, variation]))}, ensemble {repetition + 1}: "
+            f"{count} of {most[name, variation, method]} settings of the grid were run",
             "cells": count,
         }
         for (name, variation, method, repetition), count in cut.items()
@@ -285,7 +286,7 @@ def _figures(protocol: Protocol, measure: Measure, found: pd.DataFrame) -> Itera
 
 
 def compared(mean: float, printed: tuple | None, digits: int) -> dict:
-    """Ours beside the printed figure: reached means no more than one printed deviation below it, or better."""
+    """Ours beside the printed figure: reached if at most one printed deviation below it, or better."""
     if printed is None:
         return {}
     difference = mean - printed[0]
@@ -411,7 +412,7 @@ def _held_against(table: np.ndarray, methods: list[str], rival: str | None) -> d
 
 
 def _curves(protocol: Protocol, found: pd.DataFrame) -> Iterator[dict]:
-    """Scores over the first parameter of each grid, one line per value of the others; mean over repetitions."""
+    """Scores over the first parameter of each grid, one line per value of the others, mean of repetitions."""
     for method in protocol.methods:
         if method.tuned is None or isinstance(method.tuned.grid, list):
             continue

@@ -133,7 +133,7 @@ def seed_of(name: str) -> int:
 
 
 def make_plan(protocol: Protocol, data: Any, *, tuned: bool = True) -> Plan:
-    """The cells of a protocol that can run here; sets and methods that cannot are told apart with the reason."""
+    """The cells of a protocol that can run here, and the sets and methods that cannot, with the reason."""
     plan = Plan()
     reasons = {method.name: unavailable(method) for method in protocol.methods}
     plan.skipped += [(name, why) for name, why in reasons.items() if why is not None]

@@ -24,16 +24,19 @@ from .verdicts import VERDICTS, judged, lacking
 
 Tables = dict[str, pd.DataFrame]
 ABOUT = {
-    "figures": "every mean with its deviation and number of runs, the printed figure beside it, whether it was reached, and where not the "
-    "verdict with its evidence",
-    "comparisons": "averages over the sets, average ranks and RSEC's score, method by method and group by group of the sets, and how far "
-    "above or below the method that all are held against",
+    "figures": "every mean with its deviation and number of runs, the printed figure beside it, whether "
+    "it was reached, and where not the verdict with its evidence",
+    "comparisons": "averages over the sets, average ranks and RSEC's score, method by method and group by "
+    "group of the sets, and how far above or below the method that all are held against",
     "tests": "Friedman's test with the F of Iman and Davenport, and Nemenyi's critical difference",
     "curves": "means over the values of each grid that is tuned by the truth",
-    "costs": "time and peak memory of the consensus step alone (of all, where a method takes features), above what the process held before",
-    "reliability": "objects by confidence (above .9, from .6, below), and how many of them are rightly placed",
+    "costs": "time and peak memory of the consensus step alone (of all, where a method takes features), "
+    "above what the process held before",
+    "reliability": "objects by confidence (above .9, from .6, below), and how many of them are "
+    "rightly placed",
     "sets": "the data: shapes, ours and printed, and what differs",
-    "runs": "when, where, with which versions and at which commit, and how long making the base clusterings took",
+    "runs": "when, where, with which versions and at which commit, and how long making the base "
+    "clusterings took",
     "remarks": "what was left out, failed or warned",
 }
 _TEXTS = {

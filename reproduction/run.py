@@ -53,7 +53,7 @@ _SPAWN = multiprocessing.get_context("spawn")  # a fork would inherit loaded lib
 
 @dataclass
 class Outcome:
-    """What a run did: cells finished now, found done before, failed; and what was left out, with the reason."""
+    """What a run did: cells finished, found done before, failed; and what was left out, with the reason."""
 
     done: int = 0
     before: int = 0
@@ -151,7 +151,7 @@ def _keep_protocol(protocol: Protocol, folder: Path) -> None:
 
 
 def commit(folder: Path = Path(__file__).parent) -> str:
-    """The commit of the checkout that runs, with a + if files differ from it; empty where git does not know."""
+    """The commit of this checkout, with a + if files differ from it; empty where git does not know."""
     try:
         head, changes = (
             subprocess.run(

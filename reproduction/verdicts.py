@@ -35,7 +35,8 @@ VERDICTS = {
     "unexplained": "none of the following",
     "ensemble": "other base clusterings or features than those behind the printed table",
     "tuned": "the printed figure is tuned by the truth: our grid reaches it, our default does not",
-    "seed": "within our own deviation over the ensembles, or, where the printed figure is of one ensemble, reached by one of ours",
+    "seed": "within our own deviation over the ensembles, or, where the printed figure is of one ensemble, "
+    "reached by one of ours",
     "setting": "it depends on a setting that the paper does not print, and another value of it reaches",
 }
 

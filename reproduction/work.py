@@ -56,7 +56,7 @@ def _leave_with_parent() -> None:
 
 
 def perform(task: Cell | Base, folder: str | None, file: str | None, memory_limit: int | None) -> dict:
-    """Do one task; an exception becomes part of the answer. ``file`` is where its base clusterings are kept."""
+    """Do one task; an exception becomes part of the answer. Its base clusterings are kept in ``file``."""
     try:
         limit_memory(memory_limit)
         with warnings.catch_warnings(record=True) as caught:
@@ -229,7 +229,7 @@ def taken(members: np.ndarray, ensembles: Ensembles, repetition: int, name: str)
 
 
 def drop_at_random(labels: np.ndarray, share: float, rng: np.random.Generator) -> None:
-    """Set that share of each column to missing, in place; columns and objects keep at least one label each."""
+    """Set this share of each column to missing, in place; each column and object keeps at least one label."""
     n = labels.shape[0]
     whole = labels.copy()
     for column in labels.T:

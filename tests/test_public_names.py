@@ -1,4 +1,4 @@
-"""The names that users write are those of the list: none comes, goes or changes its parameters by accident."""
+"""The names that users write are those of the list; none comes, goes or changes parameters by accident."""
 
 from __future__ import annotations
 

@@ -23,12 +23,14 @@ IN_FULL = (
 
 #: Of every consensus method, which takes labels where the checks pass measurements.
 OF_METHODS = {
-    "check_clustering": "Normal numbers are refused as features, by a message that names ConsensusClustering.",
+    "check_clustering": "Normal numbers are refused as features, by a message that names "
+    "ConsensusClustering.",
     "check_sample_weight_equivalence_on_dense_data": "Uniform numbers are refused as features.",
     "check_transformer_data_not_an_array": "A list of lists is taken for one vector per clustering.",
     "check_n_features_in": "Base clusterings are counted by n_clusterings_.",
     "check_n_features_in_after_fitting": "Base clusterings are counted by n_clusterings_.",
-    "check_all_zero_sample_weights_error": "The message says that weights are positive, and names the first that is not.",
+    "check_all_zero_sample_weights_error": "The message says that weights are positive, and names the first "
+    "that is not.",
     "check_complex_data": "The message is about labels that cannot be categories.",
     "check_estimators_empty_data_messages": "The message is about clusterings, not features.",
     "check_fit2d_1sample": "The message is about objects, not samples.",

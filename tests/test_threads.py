@@ -135,7 +135,10 @@ def digest() -> str:
 
 def test_answers_do_not_depend_on_the_number_of_threads_blas_was_given():
     root = Path(__file__).resolve().parent.parent
-    code = "import warnings; warnings.simplefilter('ignore'); from tests.test_threads import digest; print(digest())"
+    code = (
+        "import warnings; warnings.simplefilter('ignore'); "
+        "from tests.test_threads import digest; print(digest())"
+    )
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     found = [
         subprocess.run(

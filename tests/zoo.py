@@ -54,7 +54,7 @@ def same_partition(a, b) -> bool:
 def random_sparse(
     shape: tuple[int, int], density: float, format: str = "csr", seed: int | np.random.Generator = 0
 ):
-    """Sparse array of that share of uniform numbers (the argument that seeds SciPy's own changed its name)."""
+    """Sparse array with this share of uniform numbers (the seed of SciPy's own has two names by version)."""
     rng = np.random.default_rng(seed)
     size = shape[0] * shape[1]
     places = rng.choice(size, round(density * size), replace=False, shuffle=False)

@@ -38,7 +38,7 @@ def public(room: str) -> list[str]:
 
 
 def rooms() -> dict[str, tuple[str, str]]:
-    """Rooms as registered; one that is new gets its name for a heading, and the first line of its docstring."""
+    """Rooms as registered; a new one gets its name as heading and the first line of its docstring."""
     known = {}
     for room in _register.ROOMS:
         module = importlib.import_module(f"consilience.{room}")

@@ -120,7 +120,7 @@ def _shown(rows: dict[str, Row], measures: list[str], figure: str) -> str:
 
 
 def cells(protocol: str, column: str, measures: list[str], methods: list[str]) -> str:
-    """Means, each with the number of ensembles where that is not the same for all, beside the printed ones."""
+    """Means beside the printed ones, each with its number of ensembles where these numbers differ."""
     found = _stored_cells(protocol, column, measures, methods)
     every = [rows[method] for rows in found.values() for method in methods if method in rows]
     counts = {row["runs"] for rows in every for row in rows.values() if row["runs"]}
@@ -220,7 +220,7 @@ def _cells_or_curves(match: re.Match[str]) -> str:
 
 
 def figure(name: str, words: str, up: str) -> str:
-    """Two images, of which the theme shows the one that suits; the words are read out once, and stand below."""
+    """Two images, of which the theme shows one; the words are read out once, and stand below."""
     return f"""
 ```{{image}} {up}{FOLDER}/{name}-light.svg
 :class: only-light drawing

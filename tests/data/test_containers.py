@@ -176,7 +176,10 @@ TURNED = {
 @pytest.mark.parametrize("container", TURNED)
 def test_objects_and_clusterings_swapped(container):
     labels, kind = TURNED[container]
-    message = r"labels (has shape \(6, 120\)|is a (list|dict) of 120 vectors of 6 labels|is a list of 6 lists of 120 labels)"
+    message = (
+        r"labels (has shape \(6, 120\)|is a (list|dict) of 120 vectors of 6 labels|"
+        r"is a list of 6 lists of 120 labels)"
+    )
     make = cs.Ensemble.from_clusterings if kind is InputError else cs.Ensemble
     with said(kind, message):
         make(iter(L) if container == "generator" else labels)

@@ -220,19 +220,49 @@ def test_a_clusterer_that_runs_out_of_memory():
     ("make", "message"),
     [
         # Scores of all rows and centers at once, in data that fits a cache.
-        (lambda: generate.kmeans(np.random.default_rng(0).random((6000, 2)), n_clusterings=2, n_clusters=4000), "up to 4000 clusters .*fewer clus"),
+        (
+            lambda: generate.kmeans(
+                np.random.default_rng(0).random((6000, 2)), n_clusterings=2, n_clusters=4000
+            ),
+            "up to 4000 clusters .*fewer clus",
+        ),
         # Centers of sparse rows are dense.
-        (lambda: generate.random_k(random_sparse((300, 400_000), 1e-4), n_clusterings=3), "400000 features "
-            ".*fewer features"),
-        (lambda: generate.bagging(random_sparse((300, 400_000), 1e-4), n_clusterings=3, n_clusters=9), "400000 features .*fewer feat"),
-        (lambda: generate.kmeans(np.random.default_rng(0).random((20_000, 2)), n_clusterings=2000, n_clusters=3), "2000 runs .*fewer clus"),
-        (lambda: generate.metric_subspace(np.random.default_rng(0).random((3000, 2)), n_clusterings=2, n_clusters=2000), "2000 clusters .*lower n_clusters"),
-        (lambda: generate.spectral(np.random.default_rng(0).random((3000, 2)), n_clusters=3), "3000 x 3000 "
-            ".*use generate.kmeans"),
-        (lambda: cs.ConsensusClustering(3, generator="spectral").fit(np.random.default_rng(0).random((3000, 2))), "3000 x 3000"),
-        (lambda: cs.MDEC(3, n_clusterings=2, metric="spearman").fit(random_sparse((300, 40_000), 1e-3)), "dense 300 x 20000 .*use metric="),
+        (
+            lambda: generate.random_k(random_sparse((300, 400_000), 1e-4), n_clusterings=3),
+            "400000 features .*fewer features",
+        ),
+        (
+            lambda: generate.bagging(random_sparse((300, 400_000), 1e-4), n_clusterings=3, n_clusters=9),
+            "400000 features .*fewer feat",
+        ),
+        (
+            lambda: generate.kmeans(
+                np.random.default_rng(0).random((20_000, 2)), n_clusterings=2000, n_clusters=3
+            ),
+            "2000 runs .*fewer clus",
+        ),
+        (
+            lambda: generate.metric_subspace(
+                np.random.default_rng(0).random((3000, 2)), n_clusterings=2, n_clusters=2000
+            ),
+            "2000 clusters .*lower n_clusters",
+        ),
+        (
+            lambda: generate.spectral(np.random.default_rng(0).random((3000, 2)), n_clusters=3),
+            "3000 x 3000 .*use generate.kmeans",
+        ),
+        (
+            lambda: cs.ConsensusClustering(3, generator="spectral").fit(
+                np.random.default_rng(0).random((3000, 2))
+            ),
+            "3000 x 3000",
+        ),
+        (
+            lambda: cs.MDEC(3, n_clusterings=2, metric="spearman").fit(random_sparse((300, 40_000), 1e-3)),
+            "dense 300 x 20000 .*use metric=",
+        ),
     ],
-)  # fmt: skip
+)
 def test_generators_refuse_beforehand(make, message, monkeypatch):
     monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 40 * 10**6)
     with pytest.raises(NotEnoughMemoryError, match=message) as caught:

@@ -1,4 +1,4 @@
-"""What users may pass by mistake: odd containers, odd values, odd parameters. Taken, or refused in our words."""
+"""What users may pass by mistake: odd containers, values and parameters; taken, or refused in our words."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def _check(item: Property, case: Case, outcome: Outcome) -> bool:
 
 
 def _leaked(warning: warnings.WarningMessage) -> bool:
-    """Ours and non-convergence are meant for users; what others will change one day is not about the input."""
+    """Ours and non-convergence are meant for users; deprecations of others are not about the input."""
     fine = (
         ConsilienceWarning,
         ConvergenceWarning,

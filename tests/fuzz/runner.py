@@ -312,7 +312,7 @@ def fuzz(
 
 
 def write_case(folder: Path, found: Found) -> Path:
-    """Draw the case again (that takes nothing of the library) and save it; a second failure of it is added."""
+    """Draw the case again (without the library) and save it; a second failure of it is added."""
     from .properties import save
     from .suites import SUITES
 

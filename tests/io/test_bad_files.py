@@ -226,7 +226,10 @@ def test_pickles_are_refused(tmp_path):
     objects = np.array([{"a": 1}, None], dtype=object)
     np.savez(tmp_path / "t.npz", labels=objects, other=np.arange(3))
     np.save(tmp_path / "t.npy", objects)
-    refusal = r"is an array of Python objects\. Python objects would have to be unpickled, which can run code.*np\.savez\(path"
+    refusal = (
+        r"is an array of Python objects\. "
+        r"Python objects would have to be unpickled, which can run code.*np\.savez\(path"
+    )
     with pytest.raises(FileError, match=r"t\.npz, array 'labels', " + refusal):
         LABELS(tmp_path / "t.npz")
     with pytest.raises(FileError, match=r"t\.npy " + refusal):

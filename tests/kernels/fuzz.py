@@ -87,7 +87,7 @@ INTEGERS = [np.int64] if config.DISABLE_JIT else [np.int8, np.uint8, np.int16, n
 
 
 def some_labels(rng):
-    """(n, m): ordinary, all equal, all different, two-valued; with names anywhere in int64, and missing ones."""
+    """(n, m): ordinary, all equal, all different, two-valued; names anywhere in int64, some missing."""
     n, m = int(rng.integers(2, 24)), int(rng.integers(1, 6))
     kind = rng.integers(4)
     labels = [

@@ -111,7 +111,7 @@ def test_sparse_stays_sparse_and_is_the_same(name, weighted, seed):
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
 @pytest.mark.parametrize("name", PREPARATIONS)
 def test_rows_are_prepared_alike_whoever_comes_with_them(name, kind, seed):
-    """The rows it was learned from, all together and in parts, to the last bit; precision and storage stay."""
+    """The rows it was learned from, together and in parts, to the last bit; precision and storage stay."""
     if name in DENSE_ONLY and kind == "sparse":
         pytest.skip("refused")
     X = table(seed)

@@ -182,7 +182,7 @@ def test_alluvial_loses_nobody(model):
 
 
 def test_bands_are_the_flows_of_the_display(model):
-    """What the page draws is what the display draws; consensus clusters beyond the second are taken together."""
+    """The page draws what the display draws; consensus clusters beyond the second are taken together."""
     for i in range(7):
         display = cs.plot.AlluvialDisplay.from_estimator(model, clusterings=[i], max_clusters=3)
         bands = cs.plot.AlluvialDisplay.bands(Fitted.from_estimator(model), i, 3, max_groups=2)

@@ -254,7 +254,10 @@ def test_words_are_rounded_once(browser, tmp_path):
     assert '<td class="num" data-label="Confidence">0.00</td>' in html
     browser.screen(1200, 900)
     browser.open(path)
-    shown = "[...new Set([...document.querySelectorAll('#doubtful tbody tr')].map((r) => r.cells[5].textContent))]"
+    shown = (
+        "[...new Set([...document.querySelectorAll('#doubtful tbody tr')]"
+        ".map((r) => r.cells[5].textContent))]"
+    )
     assert browser.run(shown) == ["0.00"]
     browser.run("document.querySelector('#find').focus()")
     browser.type("2")
@@ -441,7 +444,10 @@ def test_light_and_dark_are_readable(page, tmp_path, dark):
     for front, back in pairs:
         low, high = sorted([shade[front], shade[back]])
         assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)  # WCAG AA
-    corner = "[...document.querySelector('#heat').getContext('2d').getImageData(c.width - 20, c.height - c.width + 12, 1, 1).data].slice(0, 3)"
+    corner = (
+        "[...document.querySelector('#heat').getContext('2d')"
+        ".getImageData(c.width - 20, c.height - c.width + 12, 1, 1).data].slice(0, 3)"
+    )
     pixel = f"(() => {{ const c = document.querySelector('#heat'); return {corner}; }})()"
     # Objects of the first and the last cluster are hardly together; the picture follows the setting a moment
     # later.
@@ -472,7 +478,11 @@ def test_nothing_is_cut_off_on_paper(page):
     page.screen(720, 1000)
     page.call("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        wide = "[...document.querySelectorAll('table, svg, canvas')].filter((e) => e.getBoundingClientRect().right > 721 && !e.closest('details:not([open])')).map((e) => e.className.baseVal ?? e.className)"
+        wide = (
+            "[...document.querySelectorAll('table, svg, canvas')]"
+            ".filter((e) => e.getBoundingClientRect().right > 721 && !e.closest('details:not([open])'))"
+            ".map((e) => e.className.baseVal ?? e.className)"
+        )
         assert page.run(wide) == []
     finally:
         page.call("Emulation.setEmulatedMedia", {"media": ""})

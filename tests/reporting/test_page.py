@@ -278,8 +278,8 @@ def test_sentences_about_the_answer():
     firm = Fitted.from_estimator(model).firmness
     worst = int(firm.argmin())
     assert (
-        f"Cluster {worst} is the least firm ({percent(firm[worst])}; its objects stay together in {percent(stability[worst])} of the clusterings)"
-        in page.visible
+        f"Cluster {worst} is the least firm ({percent(firm[worst])}; "
+        f"its objects stay together in {percent(stability[worst])} of the clusterings)" in page.visible
     )
     assert "Only 4 base clusterings" in page.visible
 

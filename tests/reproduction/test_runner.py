@@ -306,7 +306,7 @@ def test_f1_with_self_pairs_by_hand():
 
 @pytest.mark.slow
 def test_the_authors_allaml_ensembles_give_the_printed_figures(shared_dir, tmp_path):
-    """On the very ensembles behind the printed table, through the runner, these must come out to the digit."""
+    """On the ensembles behind the printed table, through the runner, these must come out to the digit."""
     methods = ["KM", "KM-best", "LWEA", "SCCBG-W", "SPCE"]
     protocol = load_protocol("sccabg").restricted(["pool_allaml"], methods)
     outcome = run(protocol, out=tmp_path, data=shared_dir / "data", jobs=2)

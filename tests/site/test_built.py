@@ -152,7 +152,10 @@ OVERFLOW = """(() => {
     .slice(0, 4).map((e) => `${e.tagName}.${e.className}: ${e.getBoundingClientRect().right}`);
 })()"""
 #: Pictures that did not load, of those that are shown.
-BLANK = "[...document.images].filter((i) => i.complete && i.naturalWidth === 0 && i.offsetParent).map((i) => i.src)"
+BLANK = (
+    "[...document.images].filter((i) => i.complete && i.naturalWidth === 0 && i.offsetParent)"
+    ".map((i) => i.src)"
+)
 
 
 @pytest.mark.browser

@@ -59,7 +59,8 @@ def test_a_page_dropped_in_is_found():
     from _ext.tree import tree
 
     texts = {
-        "guide": "- [One](one.md): words, [not this](two.md)\n| [`A`](three.md), [`B`](four.md) | [c](five.md) |\n"
+        "guide": "- [One](one.md): words, [not this](two.md)\n"
+        "| [`A`](three.md), [`B`](four.md) | [c](five.md) |\n"
     }
     found = tree(["guide", "one", "two", "three", "four", "methods/index", "methods/new", "five"], texts)
     assert found["guide"] == ["one", "three", "four", "five", "two"]

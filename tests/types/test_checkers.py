@@ -1,4 +1,4 @@
-"""What users' tools see through ``import consilience as cs``: mypy, pyright and, behind many editors, jedi."""
+"""What tools see through ``import consilience as cs``: mypy, pyright and, behind many editors, jedi."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CESHL: weights against a generic solver, the gradient, equality with all objects, and the authors' results."""
+"""CESHL: weights by a generic solver, the gradient, equality with all objects, and the authors' results."""
 
 from __future__ import annotations
 

@@ -485,7 +485,10 @@ def test_a_grid_of_weighted_objects_is_merged():
 
 def test_many_equal_averages_are_merged():
     """As above with weights of one. Each digit pair is one object: its label in two clusterings."""
-    pairs = "03 02 00 44 24 41 33 31 00 41 33 44 34 44 33 00 22 22 22 32 22 11 20 40 40 44 41 33 22 22 00 40 14 42 33 00 03"
+    pairs = (
+        "03 02 00 44 24 41 33 31 00 41 33 44 34 44 33 00 22 22 22 32 "
+        "22 11 20 40 40 44 41 33 22 22 00 40 14 42 33 00 03"
+    )
     model = cs.SPCE(7, threshold=0.7).fit(np.array([[int(a), int(b)] for a, b in pairs.split()]))
     assert np.unique(model.labels_).size == 7
 

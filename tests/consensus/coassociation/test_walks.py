@@ -37,7 +37,7 @@ def plain_cosines(P, steps):
 
 
 def plain_graph_partition(labels, c):
-    """PTGP by dense matrices: Z, B, and all eigenvectors of the graph of objects and base clusters together."""
+    """PTGP by dense matrices: Z, B, and all eigenvectors of the graph of objects and base clusters."""
     ens = cs.Ensemble(labels).distinct()
     steps = rule(ens.n_samples)
     Z = plain_cosines(plain_transitions(ens.coassociation(), ens.sample_weight, steps, stay=True), steps)

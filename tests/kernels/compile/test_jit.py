@@ -61,7 +61,10 @@ def close_to_writing(package):
 
 def test_a_read_only_package_and_home_compile_without_a_cache_and_say_so_once(package):
     close_to_writing(package)
-    code = "import consilience as cs; print(cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, 1]]).coassociation()[0, 1])"
+    code = (
+        "import consilience as cs; "
+        "print(cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, 1]]).coassociation()[0, 1])"
+    )
     out, said = run(code, package, HOME="/proc/nohome")
     assert out == "0.5"
     assert said.count("Compiled code cannot be kept on disk") == 1
@@ -137,7 +140,10 @@ def test_a_damaged_cache_is_compiled_again(double, tmp_path, kind, left):
 
 
 def test_checked_code_is_kept_apart(package):
-    inside = "import numpy as np; from consilience._kernels.compile.vectors import dot; dot(np.ones(3), np.ones(3)); "
+    inside = (
+        "import numpy as np; from consilience._kernels.compile.vectors import dot; "
+        "dot(np.ones(3), np.ones(3)); "
+    )
     outside = """
 try:
     dot(np.ones(3), np.ones(2))

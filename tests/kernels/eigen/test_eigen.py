@@ -66,7 +66,7 @@ def test_pairs_from_the_outermost_inwards_by_every_driver(failures, n, which, ov
 
 @pytest.mark.parametrize("which", ["smallest", "largest"])
 def test_a_single_number_is_its_own_eigenvalue(which):
-    """Of which LAPACK's divide and conquer, as old versions of SciPy call it, makes an error of its own kind."""
+    """LAPACK's divide and conquer, as old versions of SciPy call it, raises another kind of error for it."""
     for values, vectors in (eigenpairs(np.array([[-3.0]]), which=which), every_eigenpair(np.array([[-3.0]]))):
         assert values.tolist() == [-3.0]
         assert vectors.tolist() == [[1.0]]

@@ -1,4 +1,4 @@
-"""Shrinkage: each formula against its definition as a minimizer, and the partial one against the dense one."""
+"""Shrinkage: each formula against its definition as a minimizer, the partial one against the dense one."""
 
 from __future__ import annotations
 
