@@ -1,5 +1,6 @@
-"""Where a Ctrl-C must not be raised: while LLVM compiles or loads, and while a kernel returns. It comes a
-little later there.
+"""Where a Ctrl-C must not be raised: while LLVM compiles or loads, and while a kernel returns.
+
+It is raised a little later there.
 """
 
 from __future__ import annotations
@@ -45,9 +46,7 @@ def _interrupt_main() -> None:
 
 @contextmanager
 def interrupts_outside_kernels() -> Iterator[None]:
-    """Within: a Ctrl-C is raised by :func:`raise_interrupt`. A program that has a handler of its own keeps
-    it.
-    """
+    """Inside, a Ctrl-C is raised by :func:`raise_interrupt`, unless the program has a handler of its own."""
     # Only the main thread may set handlers.
     default = threading.current_thread() is threading.main_thread() and (
         signal.getsignal(signal.SIGINT) is signal.default_int_handler

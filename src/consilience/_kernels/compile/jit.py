@@ -38,9 +38,7 @@ KERNELS: dict[str, Callable] = {}
 
 
 def kernel(function: Callable | None = None, /, **options: Any) -> Any:
-    """Decorator: compile a function at its first call, and keep the outcome on disk where there is a place
-    for it.
-    """
+    """Decorator: compile a function at its first call, and keep the result on disk where that is possible."""
     if function is None:
         return partial(kernel, **options)
     # Nobody calls kernels as C functions: without that door each compiles in nine tenths of the time.
@@ -208,8 +206,10 @@ class _SayWhenCompiling(event.Listener):
 
 
 class _WithoutCollection(event.Listener):
-    """No collection of garbage while the compiler works: it makes millions of objects, and looking through
-    them again and again is a sixth of what it takes. numba's lock lets one thread compile at a time.
+    """No garbage collection while the compiler works.
+
+    The compiler makes millions of objects, and looking through them again and again takes a sixth of its
+    time. numba's lock lets one thread compile at a time.
     """
 
     def __init__(self) -> None:

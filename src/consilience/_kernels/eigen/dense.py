@@ -68,8 +68,9 @@ def every_eigenpair(M: np.ndarray, *, n_jobs: int | None = 1) -> tuple[np.ndarra
 
 
 def _in_steps(M: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray] | None:
-    """What the driver ``evd`` does, M = H T H' with T = Z diag(values) Z' tridiagonal, but for H Z by blocks
-    of columns; None if it fails.
+    """The steps of the driver ``evd``, but with H Z by blocks of columns; None if they fail.
+
+    M = H T H' with T = Z diag(values) Z' tridiagonal.
 
     LAPACK's own threads wait by spinning and are not used: beside other work they tripled the seconds of the
     processor.

@@ -81,8 +81,9 @@ def leading_eigenvectors(
 def graph_eigenvectors(
     N: sp.csr_array, count: int, *, known: np.ndarray, tol: float = 1e-5, max_products: int = 3000
 ) -> Leading:
-    """The ``count`` largest eigenpairs of N = D^-1/2 W D^-1/2 in the complement of ``known``, its
-    eigenvectors at 1.
+    """The ``count`` largest eigenpairs of N = D^-1/2 W D^-1/2 in the complement of ``known``.
+
+    ``known`` holds its eigenvectors at 1.
 
     Polynomials of N find most of them quickest. Loosely knit graphs have many eigenvalues close to 1, which
     take many steps: up to some thousands of objects the factors of (I - N), shifted, are cheap and their

@@ -74,7 +74,7 @@ class Afresh:
         self.rows, self.labels = rows, labels  # (m, n) int32, changed in place
 
     def look(self, stack: Stack, active: np.ndarray, *, listed: bool) -> Changes:
-        """Labels of the active runs by the centers of ``stack``, and what changed, if that is to be listed."""
+        """Labels of the active runs by the centers of ``stack``, and what changed if it is to be listed."""
         old, new = self.labels[active], assign(self.rows, stack)
         self.labels[active] = new
         run, row = np.nonzero(old != new) if listed else (np.empty(0, np.int64),) * 2

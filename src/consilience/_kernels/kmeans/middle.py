@@ -1,5 +1,6 @@
-"""What k-means takes off its rows before it multiplies them, so that products keep the digits that tell rows
-apart.
+"""What k-means subtracts from its rows before it multiplies them.
+
+Products then keep the digits that tell rows apart.
 """
 
 from __future__ import annotations
@@ -39,16 +40,15 @@ def middle_of(X: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def mean_variance(mean_square: float, shift: np.ndarray) -> float:
-    """Mean over the columns of their variance, from the mean squared length about a point ``shift`` off the
-    mean.
-    """
+    """Mean of the columns' variances, from the mean squared length about a point ``shift`` off the mean."""
     return float((mean_square - np.dot(shift, shift)) / shift.size)
 
 
 @kernel
 def add_residuals(X, middle, weight, labels, mass, centers):
-    """centers += mean over their rows of x - middle - c: a second pass, that takes off the rounding of the
-    first.
+    """Add to each center the mean over its rows of x - middle - c.
+
+    This second pass removes the rounding of the first.
 
     A far row that is alone is then its own center. Without, an error in the last digit of 1e30 would be the
     inertia.

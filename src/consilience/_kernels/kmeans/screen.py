@@ -13,7 +13,7 @@ directions R (d, q), found on a sample; with the remainder r(c) = c - R R'c,
 and centers, being averages, have small remainders. So the product runs over q instead of d columns, and
 
     L(x, c) = |c|^2 / 2 - (R'x)'(R'c) - |r(x)| |r(c)| - m(c),       m(c) = g |c|^2,
-    L(x, c) - w(x)  <=  s(x, c)  <=  L(x, c) + 2 ( |r(x)| |r(c)| + m(c) ) + w(x),       w(x) = g |x|^2 / 2,  (2)
+    L(x, c) - w(x)  <=  s(x, c)  <=  L(x, c) + 2 ( |r(x)| |r(c)| + m(c) ) + w(x),     w(x) = g |x|^2 / 2,  (2)
 
 with g = (q + 11) 2^-24: the float32 rounding of the operands and of a product of q + 2 terms in any order of
 summation is at most g ( |x| |c| + |c|^2 / 2 + |r(x)| |r(c)| ), where |x| |c| is at most the mean of their
@@ -86,11 +86,12 @@ class Stack:
         return np.hstack([-turned, -self.remainder[:, None]])
 
     def limit(self, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
-        """Sets what does not hang on the features of the centers' side of L in Eq. (2); returns which centers
-        have none (K,).
+        """Set the part of the centers' side of L in Eq. (2) that does not depend on the features.
 
-        The square of a center far beyond all rows is no number in float32. Its bound is one that holds of
-        every such center, and so loose that, wherever it is the smallest, float64 decides.
+        Returns which centers lie too far out for it (K,).
+
+        The square of a center far beyond all rows may overflow float32. Its bound holds for every such
+        center, and is so loose that, wherever it is the smallest, float64 decides.
         """
         beyond = norm > BEYOND
         if beyond.any():
@@ -113,8 +114,9 @@ def buffer(store: threading.local, rows: int, columns: int) -> np.ndarray:
 
 @fast_kernel(forceinline=True)
 def two_smallest(L, least, first, last, smallest, where):
-    """The smallest and second smallest of L[j] + least[j], first <= j < last, in each column, and the j of
-    the first.
+    """The smallest and second smallest of L[j] + least[j], first <= j < last, in each column.
+
+    The j of the smallest is found, too.
 
     The second ones lie WIDTH places after the first: in one array, because the compiler has to see that they
     do not overlap.
@@ -142,8 +144,9 @@ def _two_smaller(row, more, other_row, other_more, j, smallest, where):
 
 @fast_kernel(forceinline=True)
 def insert(value, j, low, second, where):
-    """The two smallest with one more value, and the place of the first; choices, not branches, become vector
-    code.
+    """The two smallest with one more value, and the place of the first.
+
+    Choices instead of branches become vector code.
     """
     closer = value < low
     other = low if closer else value

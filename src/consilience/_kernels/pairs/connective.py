@@ -21,8 +21,9 @@ _EXACT = 1e-13  # of sums that are to be 1
 
 
 def log_sums(codes: np.ndarray, B: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
-    """(u, m) Eq. (1), 0 where the clustering did not see p; codes (m, u), -1 missing. Entries that are 0
-    count as 1. O(u^2 m) time.
+    """(u, m) Eq. (1), 0 where the clustering did not see p; codes (m, u), -1 missing.
+
+    Entries that are 0 count as 1. O(u^2 m) time.
     """
     out = np.empty(codes.T.shape)
     map_blocks(lambda a, b: _log_sums(codes, B, weights, a, b, out), len(B), size=_ROWS, n_jobs=n_jobs)
@@ -32,8 +33,9 @@ def log_sums(codes: np.ndarray, B: np.ndarray, weights: np.ndarray, *, n_jobs: i
 def shared_out(
     C: np.ndarray, pull: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
-    """B of Eq. (2), 0 where C is, by Newton's rule on 1 / sum, which is concave and rises: from below it
-    never overshoots.
+    """B of Eq. (2), 0 where C is, by Newton's method on 1 / sum.
+
+    That is concave and rises: from below, the method never overshoots.
 
     Every row of C, which is not negative, has an entry above 0. O(u^2) a step.
     """

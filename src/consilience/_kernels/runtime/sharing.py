@@ -1,5 +1,4 @@
-"""Whether threads pay: what is known of the work at one place in the code, from the last times that it was
-done.
+"""Whether threads pay: what is known of the work at one place in the code from its last runs.
 
 A second thread may cost more than it brings. Where tasks hold the interpreter's lock, threads take turns, and
 each turn costs some milliseconds; beside other processes a helper may lose its core in the middle of a task,
@@ -69,7 +68,7 @@ class Place:
         return ALONE if self.pays(self.shared.value) else self.patience
 
     def brief(self, tasks: int) -> bool:
-        """Whether so many tasks are work for the caller alone, at least until it is known what they take it."""
+        """Whether the caller does so many tasks alone, at least until their cost is known."""
         if self.seconds is None:
             return False
         return self.seconds * tasks <= self.limit or (self.unit is None and self.seconds <= _SHORT)

@@ -1,5 +1,6 @@
-"""Sums of weights that are the same in any order, and in parts: every weight is cut into whole numbers whose
-sums are exact.
+"""Sums of weights that are the same in any order, and in parts.
+
+Every weight is cut into whole numbers whose sums are exact.
 
 With 2^e above the largest weight, w = sum_j b_j 2^(e - 26 j) for j = 1..5, b_j whole and below 2^26: 130
 bits, so that a weight 1e15 times lighter than the largest keeps all of its own. Sums of b_j are exact for up
@@ -33,8 +34,9 @@ def from_limbs(sums: np.ndarray, exponent: int) -> np.ndarray:
 
 
 def grouped_sums(weights: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
-    """(count,) sum of positive weights in each group; nothing depends on the order of objects, nor on how
-    they are divided.
+    """(count,) sum of positive weights in each group.
+
+    Nothing depends on the order of objects, nor on how they are divided.
     """
     if weights.size == 0:
         return np.zeros(count)
