@@ -61,7 +61,7 @@ def interrupts_outside_kernels() -> Iterator[None]:
 
 
 class InterruptsLater:
-    """Within: a Ctrl-C waits for the end, at which it is raised.
+    """Inside, a Ctrl-C waits, and is raised at the end.
 
     LLVM calls back into Python: what is raised in there Python can only report and forget, and what is raised
     between two calls into LLVM leaves halves behind, at which the process may crash.
@@ -102,7 +102,7 @@ INTERRUPTS_LATER = InterruptsLater()
 
 
 def to_its_end(compile: Callable) -> Callable:
-    """The same, but what is compiled or loaded is so to its end, and kept, before an interrupt is raised."""
+    """The same, but compiling or loading is completed and kept before an interrupt is raised."""
 
     @wraps(compile)
     def compile_or_load(*args: Any, **options: Any) -> Any:

@@ -57,8 +57,8 @@ def fast_kernel(function: Callable | None = None, /, **options: Any) -> Any:
     """For kernels whose inputs are known to be finite: the compiler may reorder and vectorize sums.
 
     One that other kernels call, or a kernel that calls such a one and is called itself, takes
-    ``forceinline=True``: it is compiled into each of them anew, the copies may be vectorized differently, and
-    which copy a call finds depends on what the process loaded first. A process that compiles would then round
+    ``forceinline=True``: it is compiled into each of them again, the copies may be vectorized differently,
+    and which copy a call finds depends on what the process loaded first. A process that compiles would then round
     differently from one that finds the code on disk.
     """
     return kernel(function, fastmath=True, **options)
@@ -165,9 +165,8 @@ def _say_not_kept(reason: str) -> None:
         _not_kept.append(reason)
         warn(
             f"Compiled code cannot be kept on disk: {reason}. Results are the same, but every process "
-            f"compiles anew, which "
-            "takes seconds to a minute. Set the environment variable NUMBA_CACHE_DIR to a folder that can "
-            "be written to."
+            f"compiles again, which takes seconds to a minute. Set the environment variable NUMBA_CACHE_DIR "
+            f"to a folder that can be written to."
         )
 
 

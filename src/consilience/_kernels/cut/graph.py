@@ -41,7 +41,7 @@ def partition_graph(
     """(v,) part of each vertex, exactly ``n_parts`` <= v of them, numbered from 0 without gaps.
 
     S dense or CSR, weights (v,) of the vertices; one start of k-means, or of METIS, per seed, and the best is
-    kept. METIS takes no heed of the diagonal, and takes edges as whole numbers (:func:`whole_numbers`). Where
+    kept. METIS ignores the diagonal, and takes edges as whole numbers (:func:`whole_numbers`). Where
     it leaves parts empty, others are split by the eigenvectors of (1).
     """
     if method == "metis":

@@ -23,7 +23,7 @@ from .partition import one_hot, split_clusters
 
 
 class Votes(NamedTuple):
-    """The group of every object, and what it was read off."""
+    """The group of every object, and the shares that it was read off."""
 
     labels: np.ndarray  # (u,) exactly n_groups groups, 0 the heaviest of base clusters
     shares: np.ndarray  # (u, n_groups) M of Eq. (3), columns in that order

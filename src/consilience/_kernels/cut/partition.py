@@ -79,7 +79,7 @@ def merge_small(
         mean = np.divide(
             together[j, others], seen[j, others], out=np.zeros(others.size), where=seen[j, others] > 0
         )
-        # Of means that differ by rounding alone the heavier cluster.
+        # Where means differ by rounding alone, the heavier cluster is taken.
         near = others[mean >= mean.max() * (1 - 1e-9)]
         to = near[np.argmax(sizes[near])]
         merged.append(float(sizes[j]))

@@ -16,7 +16,7 @@ from ...errors import NumericalError
 from ..runtime.threads import blocks, map_blocks
 
 _BLOCK = 256
-_COLUMNS = 512  # of eigenvectors brought back at a time; each time costs the factors of the reflections anew
+_COLUMNS = 512  # of eigenvectors brought back at a time; each time costs the factors of the reflections again
 
 
 def eigenpairs(
@@ -56,7 +56,7 @@ def eigenpairs(
 def every_eigenpair(M: np.ndarray, *, n_jobs: int | None = 1) -> tuple[np.ndarray, np.ndarray]:
     """(values (n,), vectors (n, n)) of a symmetric M (n, n) by rising eigenvalue, divide and conquer first.
 
-    Of all eigenvectors that is the quickest driver, nearly twice as quick as :func:`eigenpairs`; 24 n^2
+    For all eigenvectors that is the quickest driver, nearly twice as quick as :func:`eigenpairs`; 24 n^2
     bytes. Only the upper triangle of M is read. Large ones are brought back from the tridiagonal form, a
     third of the work, by blocks on ``n_jobs`` threads.
     """
@@ -96,7 +96,7 @@ def _in_steps(M: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray
 
 
 def _all_pairs(A: np.ndarray, first: Exception | None) -> tuple[np.ndarray, np.ndarray]:
-    """By the drivers that mind no bunches, from the upper triangle of A, which stays."""
+    """By the drivers that can handle bunches, from the upper triangle of A, which is kept."""
     reasons = [] if first is None else [f"evr: {first}"]
     for driver in ("evd", "ev"):
         try:

@@ -5,8 +5,8 @@
 V (n, s) grows by blocks: the last block is multiplied by A and made orthogonal to V, which gives the next
 one. The Ritz pairs of H (s, s) are the answers once R times the last rows of their vectors is small;
 otherwise the best of them replace V and growth goes on. Several vectors at a time turn orthogonalization, the
-dearest part, into matrix products, and find eigenvalues that come in twos and threes. Unlike ARPACK it frees
-the interpreter lock, so that solves run side by side on threads.
+most expensive part, into matrix products, and find eigenvalues that come in twos and threes. Unlike ARPACK it
+frees the interpreter lock, so that solves run side by side on threads.
 
 In the code a row of ``basis`` is a column of V: vectors lie one after the other in memory.
 """
@@ -166,7 +166,7 @@ def _dense(A: np.ndarray, count: int, known: np.ndarray | None) -> Leading:
 def _some_of(V: np.ndarray, count: int) -> np.ndarray:
     """(n, count) orthonormal vectors in the span of V (n, more), which depend on that span alone.
 
-    Of eigenvectors whose eigenvalues are one, LAPACK returns any, by the last digit of the matrix: fixed
+    Where eigenvectors share an eigenvalue, LAPACK returns any basis, by the last digit of the matrix: fixed
     directions decide.
     """
     start = np.random.default_rng(0).standard_normal((V.shape[0], count))

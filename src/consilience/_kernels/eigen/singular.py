@@ -13,7 +13,7 @@ B (k, k) give those of X, and F what is missing from them. The basis grows by th
 to values above t, until what is missing is small: block Lanczos, but with a good start, and few columns a
 round.
 
-What that answer is worth is known, not hoped: (1) is 1-Lipschitz in X, so the error is at most |F W| for the
+The error of the answer has a bound: (1) is 1-Lipschitz in X, so the error is at most |F W| for the
 right vectors W that are kept, provided that what was left out is below t; and that is decided by a Cholesky
 factorization of (t^2 I - R'R), R = X - X V V', which exists exactly if it is (:func:`remainder_is_below`). F
 takes a product with X, and most of it need not be known: as X V0 lies in Q, |F w| <= t tan(w, V0) for w in V.
@@ -94,7 +94,7 @@ def _times(A: np.ndarray, B: np.ndarray, V: np.ndarray, n_jobs: int | None) -> n
 
 
 class _Whole(NamedTuple):
-    """X as it is."""
+    """X without a deflation."""
 
     matrix: np.ndarray
 
@@ -249,7 +249,7 @@ class _Basis:
         self.W = Wt.T
 
     def restrict(self, count: int, missing: np.ndarray) -> None:
-        """Of the vectors that are not settled keep the leading ones, from which this is missing."""
+        """Keep the leading ones of the vectors that are not settled; this is missing from them."""
         before, left, right = self._vectors(count)
         self.Q, self.V = np.hstack([self.Q[:, before], left]), np.hstack([self.V[:, before], right])
         self.values, self.F = self.values[:count], missing

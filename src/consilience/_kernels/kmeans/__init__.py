@@ -86,7 +86,7 @@ def many_kmeans(
         How to choose k rows to start from.
     max_iter, tol : the stopping rule (see the module).
     sample_weight : (n,) positive numbers
-        Of any unit: the runs depend on their ratios alone.
+        Their unit does not matter: the runs depend on their ratios alone.
     n_jobs : threads; None for all cores
     on_done : called with the number of runs that have just finished
     keep_centers : False leaves ``centers`` empty: they can outweigh X, if runs are many or X is sparse
@@ -162,7 +162,7 @@ def _ensure_runs(X: Any, ks: np.ndarray, keep_centers: bool, n_jobs: int | None)
 
 
 def _in_unit(inertia: np.ndarray, unit: float) -> np.ndarray:
-    """Inertia in the unit that weights were given in; infinite where that is beyond all numbers."""
+    """Inertia in the unit of the given weights; infinite where it overflows."""
     with np.errstate(over="ignore"):
         return inertia * unit
 

@@ -17,7 +17,7 @@ from .screen import UNIT, Centers, Doubt, Stack, buffer
 
 #: Rows per block. Fixed, so that no result depends on the number of threads.
 BLOCK = 1024
-#: The same, of what no number depends on.
+#: The same, for work on whose blocks no number depends.
 LONG_BLOCK = 2**15
 #: Rows that starts are tried on at a time, by columns: a power of two, since blocks are made of them.
 TILE = 256
@@ -96,7 +96,7 @@ class DenseRows:
         return middle, mean_variance(np.sum(squares) / n, mean - middle), bool((middle != mean).any())
 
     def _fill(self, work: Callable[[int, int], None]) -> None:
-        """Work on rows that no number depends on how they are shared out."""
+        """Work on rows by blocks; no number depends on how the rows are shared out."""
         map_blocks(work, self.n_samples, size=LONG_BLOCK, n_jobs=self.n_jobs)
 
     def _leading_directions(self) -> np.ndarray | None:
@@ -165,7 +165,7 @@ class DenseRows:
         return self._screen
 
     def drop_screen(self) -> None:
-        """Make room. It is made anew where it is asked for; rows that are turned keep it."""
+        """Free memory. The screen is made again when asked for; rows that are turned keep it."""
         if self.directions is None:
             self._screen = None
 
@@ -203,7 +203,7 @@ class DenseRows:
         return self.remainders[start:stop], self.blur[start:stop]
 
     def looked_at(self) -> Looked:
-        """What :class:`.gaps.Gaps` reads of them."""
+        """What :class:`.gaps.Gaps` reads of the rows."""
         return Looked(
             self.X,
             self.middle,
@@ -225,7 +225,7 @@ class DenseRows:
         start: int,
         labels: np.ndarray,
     ) -> None:
-        """Decide the rows in doubt by exact scores, of those from ``start`` on."""
+        """Decide the rows in doubt by exact scores; the block begins at row ``start``."""
         _settle_dense(self.X, self.middle, L, centers, offsets, doubt, start, labels)
 
     def add(

@@ -13,7 +13,7 @@ instead of a product with all centers.
 
 Rows whose gap is used up are gathered, screened in float32 (:mod:`.screen`) and settled in float64 where that
 leaves a doubt. Gaps are rounded down and moves up: what is passed over would have been given the label that
-it has. Where two centers are equally near the gap is 0, and the first of them is chosen anew every time.
+it has. Where two centers are equally near the gap is 0, and the first of them is chosen again every time.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class Gram:
 
     @classmethod
     def of(cls, X: np.ndarray) -> Gram:
-        """Of rows (n, d), which are centered here."""
+        """Inner products of rows (n, d), which are centered here."""
         C = np.asarray(X, np.float64) - X.mean(axis=0, dtype=np.float64)
         return cls(C @ C.T)
 
@@ -54,7 +54,7 @@ class Gram:
         return float(weights @ self.G.diagonal() - weights @ self.G @ weights / weights.sum())
 
     def within(self, labels: np.ndarray, weights: np.ndarray) -> float:
-        """The same from the means of clusters (n,), all labels there."""
+        """The same from the means of the clusters, whose labels (n,) all occur."""
         return _within(self.G, weights, labels, int(labels.max()) + 1)
 
 

@@ -39,7 +39,7 @@ def lloyd(
         stack = rows.stack(np.vstack([centers[o] for o in own]), ks[active])
         changes = memory.look(stack, active, listed=not first)
         moving = np.flatnonzero(~last_look[active])
-        if first or rows.far:  # what a far row leaves of a sum that it was in is its rounding: add up anew
+        if first or rows.far:  # what a far row leaves of a sum that it was in is its rounding: add up again
             for a in moving:
                 sums[own[a]] = 0
             rows.add(offsets[active[moving]], labels, active[moving], sums)
@@ -68,7 +68,7 @@ def lloyd(
 
 
 class Afresh:
-    """Labels of m runs, with nothing remembered between looks: for rows whose products are dear to gather."""
+    """Labels of m runs, with nothing kept between looks: for rows whose products are expensive to gather."""
 
     def __init__(self, rows: Rows, labels: np.ndarray):
         self.rows, self.labels = rows, labels  # (m, n) int32, changed in place

@@ -30,7 +30,7 @@ def typical_size(values: np.ndarray) -> float:
 
 
 def middle_of(X: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """The column means; but medians of a sample where far values pull the mean out of the others' reach.
+    """The column means, or medians of a sample where far values pull the mean away from the others.
 
     One value of 1e30 among a hundred near 1 makes a mean of 1e28, and all others the same number beside it.
     """
@@ -50,8 +50,8 @@ def add_residuals(X, middle, weight, labels, mass, centers):
 
     This second pass removes the rounding of the first.
 
-    A far row that is alone is then its own center. Without, an error in the last digit of 1e30 would be the
-    inertia.
+    A far row that is alone is then its own center. Without the second pass, an error in the last digit of
+    1e30 would be the inertia.
     """
     sums = np.zeros(centers.shape)
     for i in range(labels.size):

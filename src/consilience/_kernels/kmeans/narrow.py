@@ -181,7 +181,7 @@ class Run:
 
         found = np.array(tiles.map(look, len(self.centers)))
         if not self.bounded and n - found[:, 2].sum() * SAMPLED < self.few * n:
-            # Of gaps that are all used up: every row is looked at once more.
+            # All gaps count as used up: every row is looked at once more.
             self.bounded, self.gaps = True, np.zeros(n, np.float32)
         return found[:, 0], found[:, 1]
 

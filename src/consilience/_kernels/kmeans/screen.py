@@ -33,9 +33,9 @@ from ..compile.jit import fast_kernel
 UNIT = 2.0**-24  # rounding unit of float32
 #: Lengths, in units of the longest row, from which on the squares of centers may not fit into float32.
 BEYOND = 1e18
-#: An error of a bound that leaves every center in doubt, and is a number in float32 still, also doubled.
+#: An error of a bound that leaves every center in doubt, and is still finite in float32 when doubled.
 LOOSE = 1e37
-#: The second smallest bound where there is one center: a number in float32 still, doubled.
+#: The second smallest bound where there is one center: still finite in float32 when doubled.
 NO_MORE = np.float32(1e38)
 #: Columns of which :func:`two_smallest` keeps what it finds, at least one block. No power of two: processors
 #: take addresses a multiple of 4 kB apart for the same one at first.
@@ -79,7 +79,7 @@ class Stack:
         return Centers(*(array[part] for array in arrays))
 
     def bound(self, turned: np.ndarray, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
-        """Sets the centers' side of L in Eq. (2); returns -R'c and -|r(c)|, by columns."""
+        """Set the centers' side of L in Eq. (2); returns -R'c and -|r(c)|, by columns."""
         beyond = self.limit(remainder, norm, g)
         if beyond.any():
             turned = np.where(beyond[:, None], 0.0, turned)
@@ -135,7 +135,7 @@ def two_smallest(L, least, first, last, smallest, where):
 
 @fast_kernel(forceinline=True)
 def _two_smaller(row, more, other_row, other_more, j, smallest, where):
-    """Two rows at a time: what was found is read and written less often."""
+    """The same for two more rows of L at a time: results are read and written less often."""
     here, beside = np.int32(j), np.int32(j + 1)
     for i in range(row.size):
         found = insert(row[i] + more, here, smallest[i], smallest[WIDTH + i], where[i])

@@ -9,7 +9,7 @@ import numpy as np
 from ..runtime.threads import map_tasks
 from .rows import BLOCK, Rows
 
-#: Candidates of a step, at most: each has a bit in the note of which of them would be a row's nearest.
+#: Largest number of candidates of a step: each has a bit in the note of which would be nearest to a row.
 MOST_TRIALS = 16
 
 

@@ -343,7 +343,7 @@ def _two_nearest(tile, across, least, found, where):
 
 @fast_kernel(forceinline=True)
 def _five_centers(x0, x1, x2, x3, across, least, found, j):
-    """Five centers at a time: what was found is read and written less often.
+    """Five centers at a time: results are read and written less often.
 
     Places are kept as float32, beside the bounds: of one array the compiler sees that its parts do not
     overlap.

@@ -352,25 +352,25 @@ class RowKeys:
 
     They take 16 bytes a row, whatever its width.
 
-    Two different rows are taken for one with a chance of 2^-64. A dense and a sparse row of the same numbers
-    are one.
+    Two different rows are taken for equal with a probability of 2^-64. A dense and a sparse row of the same
+    numbers are equal.
     """
 
     def __init__(self, keys: np.ndarray, positions: np.ndarray, sparse: bool):
         self.keys, self.positions, self.sparse = keys, positions, sparse
 
     def _to_parts(self) -> dict[str, Any]:
-        """What it is made of, for files of models."""
+        """The parts it is made of, for model files."""
         return {"keys": self.keys, "positions": self.positions, "sparse": self.sparse}
 
     @classmethod
     def _from_parts(cls, parts: dict[str, Any]) -> RowKeys:
-        """The way back."""
+        """Make it again from its parts."""
         return cls(**parts)
 
     @classmethod
     def of(cls, X: Any, *, n_jobs: int | None = -1) -> RowKeys:
-        """Of the rows of X; of equal ones the first is remembered."""
+        """Keys of the rows of X; where rows are equal, the first is remembered."""
         sparse = sp.issparse(X)
         keys, positions = np.unique(cls._hashed(X, sparse, n_jobs), return_index=True)
         return cls(keys, positions, sparse)

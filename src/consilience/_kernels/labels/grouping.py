@@ -22,8 +22,8 @@ from ..runtime.threads import map_blocks
 from .contingency import cross_table
 
 _BLOCK = 1 << 14  # rows; does not depend on the number of threads, so sums do not either
-#: Objects up to which every start is followed to its end; of more, so many are drawn, and the best start goes
-#: on with all.
+#: Objects up to which every start is followed to its end; if there are more, so many are drawn, and the best
+#: start goes on with all.
 STARTS_ON = 1 << 16
 
 #: From a table (k, c) to T (k, c) and z (c,) of Eq. (2).
@@ -88,7 +88,7 @@ def label_rows(
     scale: np.ndarray | None = None,
     shift: np.ndarray | None = None,
 ) -> LabelRows:
-    """Objects whose costs are sums over their labels and weigh as much as they do, unless said otherwise."""
+    """Objects whose costs are sums over their labels and weigh as much as they do, by default."""
     mass = weights if mass is None else mass
     scale = np.ones(len(labels)) if scale is None else scale
     shift = np.zeros(len(labels)) if shift is None else shift
@@ -264,7 +264,8 @@ def best_start(
 ) -> Settled:
     """:func:`alternate` from ``n_init`` seedings, the one of least loss.
 
-    Of more than ``STARTS_ON`` objects the starts see a draw of that many, and the best goes on with all.
+    If there are more than ``STARTS_ON`` objects, the starts see a draw of that many, and the best goes on
+    with all.
     """
     drawn = drawn_rows(rows, n_groups, rng)
 

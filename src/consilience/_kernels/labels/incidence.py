@@ -182,7 +182,7 @@ def unequal_rows(A: sp.csr_array, B: sp.csr_array) -> np.ndarray:
 
 
 class MembershipTable:
-    """Distinct rows of memberships, to be found again."""
+    """Distinct rows of memberships, among which others are looked up."""
 
     def __init__(self, Y: sp.csr_array):
         self.Y, hashes = Y, row_hashes(Y)
@@ -190,7 +190,7 @@ class MembershipTable:
         self.hashes = hashes[self.order]
 
     def find(self, rows: Memberships) -> np.ndarray:
-        """(n,) the number of each row; -1 where it is none of them."""
+        """(n,) the number of each row; -1 where it is not among them."""
         wanted = row_hashes(rows.Y)
         place = np.minimum(np.searchsorted(self.hashes, wanted), self.hashes.size - 1)
         found = self.order[place]

@@ -81,7 +81,7 @@ def entropy(counts: np.ndarray) -> float:
 
 
 def _sum(terms: np.ndarray) -> float:
-    """Sorted first, so that renaming clusters changes not even the last digit."""
+    """Sum of the sorted terms: renaming clusters does not change even the last digit."""
     return float(np.sort(terms).sum())
 
 

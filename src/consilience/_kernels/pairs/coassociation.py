@@ -1,4 +1,4 @@
-"""Who was put together with whom: co-association by rows, dense or on its sparse pattern.
+"""Co-association by rows, dense or on its sparse pattern.
 
     A_pq = sum_i a_i b(cluster of p in i) [p, q together in i] / sum_i a_i [p, q both seen in i]     (1)
 

@@ -1,4 +1,4 @@
-"""Whom an object was with most often: the K largest of its co-associations, found without a matrix of pairs.
+"""The K largest co-associations of each object, found without a matrix of pairs.
 
     A_pq = t_pq / m_pq,   t the clusterings that have p and q together, m those that saw both              (1)
     kept: A_pq > 0 that is at least the Kth largest of row p; ties are all kept                            (2)
@@ -34,8 +34,8 @@ def strongest_company(
 
     Both are numbered alike from 0, -1 missing.
 
-    same: they are the same objects in the same order, and nobody is its own company. O(a b m) time, 12 bytes
-    an entry kept.
+    same: they are the same objects in the same order, and an object is not paired with itself. O(a b m) time,
+    12 bytes an entry kept.
     """
     assert K >= 1, (
         "the level of the Kth largest is looked for upwards, and ends at the largest only if one is to be "

@@ -242,7 +242,7 @@ def _fill_symmetric(indptr, indices, data, starts, out_indices, out_data):
 
 @fast_kernel
 def _csr_product(indptr, indices, data, X, start, stop, out):
-    """Four entries at a time: the row of the outcome is read and written a quarter as often."""
+    """CSR product, four entries at a time: rows of the result are read and written a quarter as often."""
     c = X.shape[1]
     for p in range(start, stop):
         row = out[p]

@@ -86,7 +86,7 @@ class _Lists(NamedTuple):
 class _Bits(NamedTuple):
     """Bits of the pairs from ``first`` on.
 
-    Of the clusterings that have them together, then of those that saw both.
+    First those of the clusterings that have them together, then of those that saw both.
     """
 
     words: np.ndarray  # (pairs, words or twice as many) uint64

@@ -158,7 +158,7 @@ def _multiply(u, z, starts, where, values, r):
 
 @fast_kernel(forceinline=True)
 def _measure(y, g, v, z, c, curve, slope, reach):
-    """Of every lane: v' A v, g' v, and how far y - a v stays at or above 0."""
+    """For every lane: v' A v, g' v, and how far y - a v stays at or above 0."""
     curve[:] = 0.0
     slope[:] = 0.0
     reach[:] = _FAR
@@ -220,7 +220,7 @@ def _move(lanes, mode, step, expand, found):
 
 @fast_kernel(forceinline=True)
 def _next(j, mode, curve, expand, found, gamma, tol):
-    """What lane j multiplies next; returns whether it is done, by a gradient that was formed anew."""
+    """What lane j multiplies next; returns whether it is done, by a gradient that was formed again."""
     gamma[j] = 0.0
     if expand[j] > 0.0:
         mode[j] = _LOOK

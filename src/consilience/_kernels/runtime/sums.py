@@ -43,8 +43,8 @@ def grouped_sums(weights: np.ndarray, groups: np.ndarray, count: int) -> np.ndar
     exponent = int(np.frexp(weights.max())[1])
     parts = [np.bincount(groups, weights=part, minlength=count) for part in to_limbs(weights, exponent).T]
     sums = from_limbs(np.stack(parts, axis=1), exponent)
-    # Of groups that lie beyond the last limb, which nobody can weigh beside the heaviest: the heaviest of
-    # each, so that it can be named.
+    # Groups beyond the last limb weigh nothing beside the heaviest one: take the largest weight of each, so
+    # that it can be named.
     beyond = sums[groups] == 0
     np.maximum.at(sums, groups[beyond], weights[beyond])
     return sums

@@ -33,7 +33,7 @@ T = TypeVar("T")
 _BRIEF = 0.0005  # seconds of which nothing is learned but that they were few
 _TRIAL = 0.01  # seconds after which a helper asks whether it helps: twice a turn of the interpreter's lock
 _PAUSE = 0.02  # seconds for which one that does not help stays away, at first
-_PRODUCT_ROWS = 256  # of one block of a product: enough to make up for reading the right factor anew
+_PRODUCT_ROWS = 256  # of one block of a product: enough to make up for reading the right factor again
 _INNER_COLUMNS = 64  # of one block of an inner product, whose result has no more rows than some hundred
 
 
@@ -147,7 +147,7 @@ def _alone(function: Callable[..., T], tasks: list, place: Place) -> list[T]:
         found.append(function(task))
         passed = time.perf_counter() - begun
         if passed > checked and len(found) < len(tasks):
-            # What waits for other processes is not work: the thread's own clock, which is dearer to ask,
+            # What waits for other processes is not work: the thread's own clock, slower to ask,
             # decides. Where it stands for long, others work for these tasks.
             work = time.thread_time() - worked
             if work > limit or passed > sharing.WAITING:
