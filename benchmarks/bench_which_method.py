@@ -367,8 +367,8 @@ def quality_table(rows: list[dict[str, str]]) -> str:
     means = shared_means(rows, of, [*names, *BASES])
     lines = [
         f"{len(of)} cases, {len(shared)} of which every method finished. Average rank among {len(names)} "
-        f"methods over all cases and the "
-        "three measures (1 is best; what did not finish ranks last); means over the cases that all finished.",
+        "methods over all cases and the three measures (1 is best; what did not finish ranks last); means "
+        "over the cases that all finished.",
         "",
         "| method | average rank | NMI | ARI | ACC | not finished |",
         "|---|---|---|---|---|---|",

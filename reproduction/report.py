@@ -446,11 +446,9 @@ def _ranks_of(
         for method in dict.fromkeys(lines.method)
     ]
     tests = [
-        f"{t.measure}: Friedman over {t.sets:.0f} sets and {t.methods:.0f} methods: chi-square "
-        f"{t.chi2:.2f}, p = {t.p:.3g}; "
-        f"F of Iman and Davenport {t.f:.2f}, p = {t.f_p:.3g}. Nemenyi: ranks closer than "
-        f"{t.critical_difference:.2f} are "
-        "not told apart at 5%."
+        f"{t.measure}: Friedman over {t.sets:.0f} sets and {t.methods:.0f} methods: chi-square {t.chi2:.2f}, "
+        f"p = {t.p:.3g}; F of Iman and Davenport {t.f:.2f}, p = {t.f_p:.3g}. Nemenyi: ranks closer than "
+        f"{t.critical_difference:.2f} are not told apart at 5%."
         for t in tested.itertuples()
     ]
     title = _titled(f"Averages and ranks over {_span(lines.sets)} sets, {WORDS[column]}", group)

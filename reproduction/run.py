@@ -64,9 +64,8 @@ class Outcome:
 
     def __str__(self) -> str:
         return (
-            f"{self.done} cells run ({self.failed} failed), {self.before} done before, {self.bases} sets "
-            f"of base "
-            f"clusterings made, {self.seconds:.1f} s"
+            f"{self.done} cells run ({self.failed} failed), {self.before} done before, {self.bases} sets of "
+            f"base clusterings made, {self.seconds:.1f} s"
         )
 
 

@@ -61,10 +61,10 @@ def shot(browser, tmp_path, name):
 def colors(browser, selector):
     """How many colors a canvas shows: one or two would be a picture of nothing."""
     return browser.run(
-        f"(() => {{ const c = document.querySelector('{selector}'); const d = c.getContext('2d')"
-        ".getImageData(0, 0, c.width, c.height).data; const s = new Set(); "
-        "for (let i = 0; i < d.length; i += 4) s.add(d[i] << 24 | d[i + 1] << 16 | d[i + 2] << 8 | d[i + "
-        "3]); return s.size; })()"
+        f"(() => {{ const c = document.querySelector('{selector}'); const d = "
+        "c.getContext('2d').getImageData(0, 0, c.width, c.height).data; const s = new Set(); for (let i = "
+        "0; i < d.length; i += 4) s.add(d[i] << 24 | d[i + 1] << 16 | d[i + 2] << 8 | d[i + 3]); return "
+        "s.size; })()"
     )
 
 
@@ -127,9 +127,8 @@ def test_every_number_on_an_axis_is_whole(browser, tmp_path):
             browser.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
             outside = browser.run(
                 "[...document.querySelectorAll('svg[viewBox]')].flatMap((svg) => { const v = "
-                "svg.viewBox.baseVal; "
-                "return [...svg.querySelectorAll('text')].filter((t) => { const b = t.getBBox(); "
-                "return b.x < 0 || b.y < -1 || b.x + b.width > v.width + 0.5; }).map((t) => "
+                "svg.viewBox.baseVal; return [...svg.querySelectorAll('text')].filter((t) => { const b = "
+                "t.getBBox(); return b.x < 0 || b.y < -1 || b.x + b.width > v.width + 0.5; }).map((t) => "
                 "t.textContent); })"
             )
             assert outside == [], (name, width)
@@ -178,10 +177,9 @@ def test_dark_points_can_be_seen(page):
     page.screen(1280, 900, dark=True)
     script = (
         "(() => { const c = document.querySelector('#around'), d = c.getContext('2d').getImageData(0, 0, "
-        "c.width, c.height).data, n = {}; "
-        "for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 150) { const k = [d[i], d[i + 1], d[i + 2], "
-        "d[i + 3]].join(); n[k] = (n[k] || 0) + 1; } "
-        "return Object.entries(n).filter((e) => e[1] > 40).map((e) => e[0].split(',').map(Number)); })()"
+        "c.width, c.height).data, n = {}; for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 150) { "
+        "const k = [d[i], d[i + 1], d[i + 2], d[i + 3]].join(); n[k] = (n[k] || 0) + 1; } return "
+        "Object.entries(n).filter((e) => e[1] > 40).map((e) => e[0].split(',').map(Number)); })()"
     )
     ground = 0x14171B
     back = [(ground >> s) & 255 for s in (16, 8, 0)]

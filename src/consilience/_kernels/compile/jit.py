@@ -58,8 +58,8 @@ def fast_kernel(function: Callable | None = None, /, **options: Any) -> Any:
 
     One that other kernels call, or a kernel that calls such a one and is called itself, takes
     ``forceinline=True``: it is compiled into each of them again, the copies may be vectorized differently,
-    and which copy a call finds depends on what the process loaded first. A process that compiles would then round
-    differently from one that finds the code on disk.
+    and which copy a call finds depends on what the process loaded first. A process that compiles would then
+    round differently from one that finds the code on disk.
     """
     return kernel(function, fastmath=True, **options)
 

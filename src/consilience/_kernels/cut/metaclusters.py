@@ -140,8 +140,7 @@ def vote(
     if groups.shape != (k,) or groups.min() < 0 or groups.max() >= n_groups or len(labels) < n_groups:
         raise ValueError(
             f"Groups {groups.shape} of {k} base clusters from {groups.min()} to {groups.max()}, for "
-            f"{len(labels)} objects; "
-            f"expected numbers below {n_groups}, and as many objects."
+            f"{len(labels)} objects; expected numbers below {n_groups}, and as many objects."
         )
     seen = labels >= 0
     sizes = np.concatenate(

@@ -106,8 +106,8 @@ def _all_pairs(A: np.ndarray, first: Exception | None) -> tuple[np.ndarray, np.n
     n, largest = A.shape[0], np.abs(np.triu(A)).max()
     raise NumericalError(
         f"No eigenvectors were found for a symmetric {n} x {n} matrix with entries up to {largest:.3g} "
-        f"({'; '.join(reasons)}). Weights or features of very different sizes cause this: bring them to "
-        f"one scale."
+        f"({'; '.join(reasons)}). Weights or features of very different sizes cause this: bring them to one "
+        f"scale."
     ) from first
 
 
@@ -126,8 +126,6 @@ def _ensure_finite(M: np.ndarray) -> None:
     i, j = np.argwhere(bad)[0]
     raise NumericalError(
         f"A symmetric {M.shape[0]} x {M.shape[1]} matrix has {int(bad.sum())} entries that are not finite "
-        f"numbers, the first "
-        f"{M[i, j]} in row {i}, column {j}, so it has no eigenvectors. Weights or features too large to be "
-        f"squared cause "
-        "this: bring them to the order of one."
+        f"numbers, the first {M[i, j]} in row {i}, column {j}, so it has no eigenvectors. Weights or "
+        "features too large to be squared cause this: bring them to the order of one."
     )
