@@ -1,5 +1,4 @@
-"""Whether a change left every answer as it was: labels of all methods on real base clusterings, before and
-after.
+"""Whether a change left every answer as it was: labels of all methods on real base clusterings.
 
     python -m benchmarks.answers --write before.json      # at the old state
     python -m benchmarks.answers --compare before.json    # at the new one; exit code 1 where an answer

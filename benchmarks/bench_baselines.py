@@ -177,8 +177,9 @@ def plain_mixture(labels: np.ndarray, c: int) -> np.ndarray:
 
 
 def plain_bce(labels: np.ndarray, c: int) -> np.ndarray:
-    """Fifty rounds, about as many as ours takes, from each of five starts; alpha is held fixed and no bound
-    computed.
+    """Fifty rounds, about as many as ours takes, from each of five starts.
+
+    alpha is held fixed and no bound is computed.
     """
     from scipy.special import psi
 

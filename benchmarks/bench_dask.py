@@ -1,5 +1,4 @@
-"""Dask on two processes: labels and features to consensus labels, from 10^6 to 10^8 objects, and what that
-says about more.
+"""Dask on two processes: labels and features to consensus labels, from 10^6 to 10^8 objects, and beyond.
 
 Everything is made inside the tasks, so that no data are moved to the workers. Each case is one command, and
 stores what it measured in results/dask.csv (the last measurement of a case counts):
@@ -68,8 +67,9 @@ FIELDS = (
 
 @functools.lru_cache(maxsize=1)
 def distinct() -> tuple[np.ndarray, np.ndarray]:
-    """(labels (u, M) int8 of the signatures, running sums of their frequencies): C clusters, split or merged,
-    and noise.
+    """(labels (u, M) int8 of the signatures, running sums of their frequencies).
+
+    The labels are C clusters, split or merged, and noise.
     """
     rng = np.random.default_rng(0)
     truth = rng.integers(0, C, SIGNATURES)
@@ -259,8 +259,9 @@ def features_case(n: int) -> dict[str, Any]:
 
 
 def overhead_case(n: int) -> dict[str, Any]:
-    """Seconds on two processes over those of one process that makes the same labels and fits the same method
-    on all cores.
+    """Seconds on two processes over those of one process that does the same on all cores.
+
+    It makes the same labels and fits the same method.
     """
     import consilience as cs
 

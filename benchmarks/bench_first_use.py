@@ -1,5 +1,4 @@
-"""First use on a fresh machine: seconds of the processor that compiling takes, for every method, generator
-and measure alone.
+"""First use on a fresh machine: CPU seconds of compiling every method, generator and measure alone.
 
     python -m benchmarks first-use                          each in a process and with a cache folder of its
                                                             own (long)
@@ -108,9 +107,7 @@ def run(names: list[str] | None = None) -> list[dict]:
 
 
 def listed(name: str, connection: Any) -> None:
-    """Warm this up; sends the kernels that Python called, in that order, and what each that was compiled
-    took.
-    """
+    """Warm this up; send the kernels that Python called, in order, and the compile time of each."""
     from consilience._kernels.compile import cached, jit
     from consilience._warmup.warm_up import warm
 

@@ -1,5 +1,6 @@
-"""How time and memory of every consensus method grow with the number of distinct objects; docs/growth.md
-comes from here.
+"""How time and memory of every consensus method grow with the number of distinct objects.
+
+Writes docs/growth.md.
 
     python -m benchmarks growth                              measure what is not stored yet, then write the
                                                              page

@@ -131,8 +131,9 @@ def narrow_sets(n: int, d: int, k: int) -> dict[str, np.ndarray]:
 
 
 def bare(X: np.ndarray, k: int) -> tuple[float, float]:
-    """CPU seconds of one pass over X, a sum, and of the products of its rows with k centers, by blocks that
-    stay in cache.
+    """CPU seconds of one pass over X, a sum, and of the products of its rows with k centers.
+
+    Products go by blocks that stay in cache.
     """
     C = np.ascontiguousarray(X[:k].T)
     out = np.empty((1024, k), dtype=X.dtype)

@@ -73,8 +73,9 @@ def compared(ours: np.ndarray, theirs: np.ndarray) -> dict:
 
 
 def plain_affinity(Z: np.ndarray, k: int, mu: float):
-    """W of the authors' kernel from full matrices: squared distances, neighbors, densities, the k largest of
-    them.
+    """W of the authors' kernel from full matrices.
+
+    Squared distances, neighbors, densities, and the k largest of them.
     """
     import scipy.sparse as sp
     from sklearn.metrics.pairwise import euclidean_distances

@@ -28,8 +28,9 @@ THRESHOLD = 0.2
 
 
 def pool(name: str, n: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The first 20 clusterings of a stored pool (of the first n objects in a fixed random order), and the
-    truth.
+    """The first 20 clusterings of a stored pool, and the truth.
+
+    ``n`` takes the first objects in a fixed random order.
     """
     with np.load(SHARED / "data" / f"pool_{name}.npz", allow_pickle=False) as data:
         labels, truth = data["labels"][:, :20], data["y"]

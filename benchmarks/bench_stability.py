@@ -1,5 +1,4 @@
-"""How alike the answers are when the seed or a tenth of the objects changes, and how near they are to the
-classes.
+"""How alike answers are when the seed or a tenth of the objects changes, and how near to the classes.
 
     python -m benchmarks.bench_stability --half A --seeds 5                 print
     python -m benchmarks.bench_stability --half B --seeds 10 --store        and keep in results/stability.csv

@@ -1,5 +1,6 @@
-"""Threads must never hurt: every method, generator and measure with the default n_jobs against n_jobs=1,
-alone and beside others.
+"""Every method, generator and measure with the default n_jobs against n_jobs=1, alone and beside others.
+
+Threads must never hurt.
 
     python -m benchmarks threads                          everything, some 20 minutes
     python -m benchmarks.bench_threads rsec random_k      rows whose name contains one of these words

@@ -1,5 +1,6 @@
-"""Every consensus method at its defaults: quality, time, memory and growth; docs/which-method.md comes from
-here.
+"""Every consensus method at its defaults: quality, time, memory and growth.
+
+Writes docs/which-method.md.
 
     python -m reproduction run methods-pools methods-made --data DIR --out results/methods
     python -m benchmarks.bench_which_method --store results/methods     store the runs in results/quality.csv
@@ -192,15 +193,17 @@ def measured_names() -> list[str]:
 
 
 def over_before(rows: list[dict[str, str]], n: int) -> bool:
-    """Whether fewer objects took the method over the time. What growth so far would make of n is no reason:
-    some change course.
+    """Whether fewer objects took the method over the time.
+
+    What the growth so far predicts for n is no reason: some methods change course.
     """
     return any(row["note"] == "time" and int(row["objects"]) < n for row in rows)
 
 
 def forget(rows: list[dict[str, str]], names: Iterable[str], sizes: Iterable[int]) -> list[dict[str, str]]:
-    """Stored cells without those of these methods and sizes, nor larger ones that were left out for what the
-    former took.
+    """Stored cells without those of these methods and sizes.
+
+    Larger cells that were left out because of these are dropped, too.
     """
     names, sizes = set(names), set(sizes)
     return [
@@ -214,9 +217,7 @@ def forget(rows: list[dict[str, str]], names: Iterable[str], sizes: Iterable[int
 def grow(
     names: Iterable[str] | None = None, sizes: Iterable[int] | None = None, *, again: bool = False
 ) -> None:
-    """Measure the cells that are not there yet and need to be (:func:`over_before`); ``again``: those that
-    are, too.
-    """
+    """Measure the cells that are missing and needed (:func:`over_before`); ``again``: stored ones, too."""
     names, sizes = list(names or measured_names()), list(sizes or SIZES)
     if unknown := set(names) - set(measured_names()):
         raise SystemExit(
@@ -384,8 +385,9 @@ def quality_table(rows: list[dict[str, str]]) -> str:
 
 
 def expected_seconds(cells: dict[int, dict[str, str]], n: int) -> float | None:
-    """Seconds for n objects by the growth between the two largest sizes that were finished, in proportion to
-    n where there is but one; infinite where a size up to n was over a limit.
+    """Seconds for n objects by the growth between the two largest sizes that were finished.
+
+    In proportion to n where only one was finished; infinite where a size up to n was over a limit.
     """
     if any(cell["note"] and size <= n for size, cell in cells.items()):
         return math.inf

@@ -46,8 +46,9 @@ Case = Callable[[], Any]
 
 
 def reference() -> Case:
-    """Work that no change of ours touches, of kinds that ours is made of. numpy's plain sort is none: it has
-    code of its own for some processors.
+    """Work that no change of ours touches, of the kinds that ours is made of.
+
+    numpy's plain sort is left out: it has code of its own for some processors.
     """
     rng = np.random.default_rng(0)
     A = rng.random((700, 700), dtype=np.float32)
@@ -72,9 +73,7 @@ def cpu_seconds(call: Case) -> float:
 
 
 def best_of(call: Case, beside: Case) -> tuple[float, float]:
-    """CPU seconds of a case and of what is beside it: the least of a few runs in turn, after one that
-    compiles.
-    """
+    """CPU seconds of a case and its reference: the least of a few runs in turn, after one that compiles."""
     call()
     best = unit = float("inf")
     spent = 0.0
@@ -176,8 +175,9 @@ def noise_beside(now: dict[str, Any], before: dict[str, Any] | None) -> float:
 
 
 def compared(now: dict[str, Any], before: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """One row for each case: what it takes of the reference, now and then; the change beside the median's on
-    another processor.
+    """One row for each case: its time over the reference, now and in the baseline.
+
+    On another processor the change is given beside the median's.
     """
     old = (before or {}).get("cases", {})
     changes = {name: case["ratio"] / old[name]["ratio"] for name, case in now["cases"].items() if name in old}

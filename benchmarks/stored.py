@@ -1,5 +1,4 @@
-"""Tables of measured figures: kept as JSON with commit, machine and load, and written into the pages from
-there.
+"""Tables of measured figures: kept as JSON with commit, machine and load, and written into the pages.
 
     python -m benchmarks.stored                      what there is, and how old it is
     python -m benchmarks.stored spce kmeans-grid     measure these, keep them in results/measured/ and write

@@ -77,9 +77,7 @@ def ranks(table: np.ndarray) -> np.ndarray:
 
 
 def rsec_score(table: np.ndarray) -> np.ndarray:
-    """(methods,) sum over sets of R(A_i, D_j) / max_i R(A_i, D_j); a set that a method failed on adds
-    nothing.
-    """
+    """(methods,) sum over sets of R(A_i, D_j) / max_i R(A_i, D_j); a failed set adds nothing."""
     best = np.nanmax(table, axis=1, keepdims=True)
     return np.nansum(np.divide(table, best, out=np.zeros_like(table), where=best > 0), axis=0)
 
@@ -225,8 +223,9 @@ def tables(protocol: Protocol, records: Records) -> dict[str, pd.DataFrame]:
 
 
 def _whole_grids(protocol: Protocol, cells: list[dict]) -> tuple[list[dict], list[dict]]:
-    """The cells without those of a grid that was stopped in the middle of an ensemble, and a remark for each
-    of these.
+    """The cells without those of a grid that was stopped in the middle of an ensemble.
+
+    There is a remark for each of these.
 
     Where each ensemble has a best setting of its own, that of a few settings is not the best of the grid.
     What an ensemble's grid should hold is what the same method has on the most complete one of the set; a
@@ -306,9 +305,7 @@ def _reaching(values: Iterable[float], printed: tuple | None, digits: int) -> fl
 
 
 def beyond(difference: float, deviation: float | None, digits: int) -> float:
-    """By how much a difference is larger than one deviation (0 where there is none) at a precision of so many
-    digits.
-    """
+    """By how much a difference exceeds one deviation at a precision of so many digits (0 if it does not)."""
     held = 0.0 if deviation is None or np.isnan(deviation) else deviation
     return abs(difference) - held - 0.5001 * 10.0**-digits
 
@@ -397,8 +394,9 @@ def _compared_methods(table: np.ndarray, methods: list[str], *, test: bool) -> I
 
 
 def _held_against(table: np.ndarray, methods: list[str], rival: str | None) -> dict[str, dict]:
-    """Method -> over the sets that it and its rival could do: mean and lowest difference, and how many sets
-    it lost.
+    """Method -> mean and lowest difference to its rival, and how many sets it lost.
+
+    Only sets that both could do count.
     """
     if rival not in methods:
         return {}
@@ -487,8 +485,9 @@ def _commits(cells: list[dict]) -> str:
 
 
 def _base_minutes(protocol: Protocol, records: Records) -> float:
-    """Processor minutes of the base clusterings that runs of a protocol made; those found made by another are
-    counted there.
+    """CPU minutes of the base clusterings that runs of a protocol made.
+
+    Those that another protocol made are counted there.
     """
     seconds, running = 0.0, ""
     for record in records.records:

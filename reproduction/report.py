@@ -331,9 +331,7 @@ def _shown(value: Any) -> str:
 
 
 def _misses_table(protocol: Protocol, figures: pd.DataFrame) -> str:
-    """Every printed figure that was missed, with its verdict: unexplained first, and there the largest gap
-    first.
-    """
+    """Every printed figure that was missed, with its verdict: unexplained ones and large gaps first."""
     measures = {measure.name: measure for measure in protocol.measures}
     rows = []
     for line in lacking(figures, measures).itertuples():
@@ -416,8 +414,9 @@ def _varied(protocol: Protocol, part: pd.DataFrame, measure: Measure) -> str:
 
 
 def _ranks(protocol: Protocol, column: str, mine: Tables) -> list[dict]:
-    """Averages and ranks of all measures in one table, and the tests in words; a block for each group of
-    sets.
+    """Averages and ranks of all measures in one table, and the tests in words.
+
+    There is a block for each group of sets.
     """
     every = _of(mine["comparisons"], column=column)
     out = []
@@ -476,8 +475,9 @@ def _held_against(protocol: Protocol, lines: pd.DataFrame, group: str) -> list[d
 
 
 def _reliability_table(counts: pd.DataFrame) -> str:
-    """Group by group: the share rightly placed at each confidence (mean over the sets), and on how many sets
-    in order.
+    """For each group: the share rightly placed at each confidence (mean over the sets).
+
+    It also says on how many sets the shares are in order.
     """
     rows = []
     for (group, method), part in counts.groupby(["group", "method"], sort=False):

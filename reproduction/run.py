@@ -309,8 +309,9 @@ class _Pool:
             self._watch(worker)
 
     def _next(self) -> Cell | Base | None:
-        """What to do next; cells that another repetition has shown to be over a limit are recorded on the
-        way.
+        """What to do next.
+
+        Cells that another repetition has shown to be over a limit are recorded on the way.
         """
         while self.ready:
             task = self.ready.popleft()

@@ -91,8 +91,9 @@ def verdict(miss: Any, grounds: Grounds, digits: int) -> tuple[str, str]:
 
 
 def _off(line: Any, digits: int) -> bool:
-    """Whether a witness is off print by more than one printed deviation; where none is printed, one of ours,
-    if there is one.
+    """Whether a witness is off print by more than one printed deviation.
+
+    Where none is printed, one of our deviations counts, if there is one.
     """
     deviation = line.std if np.isnan(line.printed_std) else line.printed_std
     return not np.isnan(deviation) and beyond(line.difference, deviation, digits) > 0
@@ -197,9 +198,7 @@ def _same_ensembles(protocol: Protocol, known: dict[str, Protocol]) -> list[str]
 
 
 def lacking(figures: pd.DataFrame, measures: Mapping[str, Measure]) -> pd.DataFrame:
-    """The misses with what each ``lack``s to be reached: unexplained first, and there the largest gap to
-    print first.
-    """
+    """The misses with what each ``lack``s to be reached: unexplained ones and large gaps to print first."""
     missed = figures[figures.reached == "no"]
     lack = [beyond(f.difference, f.printed_std, measures[f.measure].digits) for f in missed.itertuples()]
     order = [list(VERDICTS).index(name) for name in missed.verdict]

@@ -1,5 +1,6 @@
-"""The rooms of the package, as ``architecture.toml`` declares them: ``python -m tests.rooms`` writes their
-table in CONTRIBUTING.md.
+"""The rooms of the package, as ``architecture.toml`` declares them.
+
+``python -m tests.rooms`` writes their table in CONTRIBUTING.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Threads change the time an answer takes, and nothing else: the same bits, and BLAS on one thread wherever
-we compute.
-"""
+"""Threads change only the time of an answer: the same bits, and BLAS on one thread wherever we compute."""
 
 from __future__ import annotations
 
@@ -157,9 +155,7 @@ def test_answers_do_not_depend_on_the_number_of_threads_blas_was_given():
 
 @pytest.fixture
 def watched(monkeypatch, eager):
-    """(number of BLAS and OpenMP threads in every task that runs, whether restored) for a user who has set
-    three.
-    """
+    """(number of BLAS and OpenMP threads in each task, whether restored) for a user who has set three."""
     seen: set[int] = set()
     plain = parallel._Run.__init__
 

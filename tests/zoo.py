@@ -32,8 +32,9 @@ def planted(seed: int = 0, n: int = 60, m: int = 8, c: int = 3, noise: float = 0
 
 
 def clear(seed: int = 0, n: int = 100, m: int = 10, c: int = 2, noise: float = 0.02, missing: float = 0.0):
-    """(labels (n, m), truth): c equal clusters that every base clustering has but for a few labels; some are
-    missing.
+    """(labels (n, m), truth): c equal clusters, which every base clustering has but for a few labels.
+
+    Some labels are missing.
     """
     rng = np.random.default_rng(seed)
     truth = np.arange(n) * c // n

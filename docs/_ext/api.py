@@ -47,8 +47,9 @@ def rooms() -> dict[str, tuple[str, str]]:
 
 
 def groups() -> dict[str, list[str]]:
-    """What stands at the top of the package, by kind; classes of consensus methods have the page of their
-    room.
+    """The names at the top of the package, by kind.
+
+    Classes of consensus methods have the page of their room.
     """
     kinds = {
         "Data": _register.CONTAINERS,

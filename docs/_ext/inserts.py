@@ -54,8 +54,9 @@ def figures(classes: list[str]) -> str:
 
 
 def ranks(protocol: str, measure: str) -> str:
-    """A table of stored averages and ranks, methods in the order of their mean rank; a method that could not
-    be run on all sets of a group has no average there.
+    """A table of stored averages and ranks, methods in the order of their mean rank.
+
+    A method that could not be run on all sets of a group has no average there.
     """
 
     def stored(table: str) -> list[dict[str, str]]:
@@ -193,8 +194,9 @@ def grid(protocol: str, column: str, measures: list[str], methods: list[str]) ->
 
 
 def _grid_of(rows: list[Row], measures: list[str]) -> str:
-    """A row a value of the first parameter and a column one of the second, if there is one; the best by the
-    first measure in bold.
+    """A row for each value of the first parameter and a column for each of the second, if there is one.
+
+    The best by the first measure is bold.
     """
     means: dict[tuple[str, str], dict[str, str]] = {}
     for row in rows:

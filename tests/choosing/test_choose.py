@@ -1,6 +1,4 @@
-"""A whole study: the answer, what it rests on, what it says, and that neither threads nor an interruption
-change it.
-"""
+"""A whole study: its answer, evidence and messages; neither threads nor an interruption change it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Odd labels, names, parameters and numbers: an answer or our own error, never a foreign exception or a numpy
-warning.
-"""
+"""Odd labels, names, parameters and numbers: an answer or our own error, never a foreign one or a warning."""
 
 from __future__ import annotations
 

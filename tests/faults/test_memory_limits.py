@@ -1,6 +1,4 @@
-"""Memory is refused beforehand, by every method, with something that the caller can do; in processes of
-little memory.
-"""
+"""Every method refuses what will not fit, with a remedy; tested in processes of little memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""A fuzzer: hostile ensembles, features, weights, parameters and files against everything the library
-promises.
+"""A fuzzer: hostile ensembles, features, weights, parameters and files against the library's promises.
 
 ``python -m tests.fuzz --help`` says how to run it; ``make fuzz MINUTES=30 SEED=1`` runs it for long. Each
 case is determined by the seed, the name of its suite and its number alone, runs in a child process, and is

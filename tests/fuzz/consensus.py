@@ -147,8 +147,9 @@ def build(case: Case, **more: Any):
 
 
 def fit(case: Case, labels: np.ndarray | None = None, weights: Any = "given", **more: Any):
-    """A fit of the case, or of the case with other labels or weights. Known clusterings: few objects would
-    look transposed.
+    """A fit of the case, or of the case with other labels or weights.
+
+    The ensemble is given as clusterings: few objects would look transposed.
     """
     labels = case.data["labels"] if labels is None else labels
     weights = case.data["weights"] if isinstance(weights, str) else weights

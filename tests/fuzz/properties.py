@@ -48,8 +48,9 @@ def require(holds: Any, words: str) -> None:
 
 @dataclass
 class Case:
-    """One input. ``data`` holds numbers, text, bytes, arrays, and lists and dicts of them; ``memory`` what
-    checks share.
+    """One input.
+
+    ``data`` holds numbers, text, bytes, arrays, and lists and dicts of them; ``memory`` what checks share.
     """
 
     suite: str
@@ -76,9 +77,7 @@ class Property:
 
 @dataclass
 class Suite:
-    """A kind of input, its share of a mixed run, and what is promised of it. The first property opens the
-    case.
-    """
+    """A kind of input, its share of a mixed run, and its properties; the first one opens the case."""
 
     name: str
     make: Callable[[np.random.Generator], dict[str, Any]]

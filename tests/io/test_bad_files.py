@@ -182,9 +182,7 @@ def test_truncated(tmp_path, ending, share):
 
 @pytest.mark.parametrize("ending", [".npy", ".npz", ".parquet", ".mat", ".csv.gz"])
 def test_flipped_bytes_never_escape_as_other_errors(tmp_path, ending):
-    """A damaged file gives a FileError (or, where no checksum guards it, numbers), never a traceback from
-    within.
-    """
+    """A damaged file gives a FileError (or, without a checksum, numbers), never a traceback from within."""
     whole = sample(tmp_path, ending)
     rng = np.random.default_rng(1)
     path = tmp_path / f"bad{ending}"

@@ -1,5 +1,4 @@
-"""Small random and hostile inputs for every kernel, where each index is checked: a program, run by
-test_bounds.
+"""Small random and hostile inputs for every kernel, with every index checked: a program for test_bounds.
 
     NUMBA_DISABLE_JIT=1 python tests/kernels/fuzz.py [rounds]      as Python, which checks every index;
                                                                    seconds

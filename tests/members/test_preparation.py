@@ -1,6 +1,4 @@
-"""Preparations of the features: what each does, that new rows are seen alike, and that every generator has
-them.
-"""
+"""Preprocessing of the features: what each step does, on new rows too, and that every generator has it."""
 
 from __future__ import annotations
 
@@ -409,9 +407,7 @@ def test_diverse_members(maker, storage, seed):
 @every_maker
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
 def test_each_member_is_the_one_of_its_preparation(maker, seed):
-    """Members keep their place and seed: those of "diverse" are those that all would be with that
-    preparation.
-    """
+    """Members keep their place and seed: those of "diverse" are those of a run with one preparation."""
     X = table(seed)
     mixed = make(maker, X, preprocess="diverse", random_state=seed)
     for name in {recipe["preprocess"] for recipe in mixed.recipes}:

@@ -336,8 +336,9 @@ def test_pacing_from_pairs_and_from_edges(ensemble):
 
 
 def test_scaling_is_that_of_coassociation(seed):
-    """Without gaps, inner products of all dimensions are the doubly centered co-association; two are its best
-    part.
+    """Without gaps, inner products of all dimensions are the doubly centered co-association.
+
+    Two dimensions are its best part.
     """
     labels = some_labels(np.random.default_rng(seed), n=40, missing=0)
     ensemble = cs.Ensemble(labels)

@@ -1,6 +1,4 @@
-"""Chromium, driven over a pair of pipes with its DevTools protocol: no driver, no package, no port, no
-download.
-"""
+"""Chromium, driven over pipes by its DevTools protocol: no driver, no package, no port, no download."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The page answers more: what distinguishes the clusters, what else is known, pages from files, and how large
-they get.
-"""
+"""What distinguishes clusters, other annotations, pages from files, and the size of pages."""
 
 from __future__ import annotations
 

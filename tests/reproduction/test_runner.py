@@ -124,8 +124,9 @@ def test_reliability_by_hand():
 
 
 def test_time_that_the_runner_takes_is_not_the_cells(tmp_path, monkeypatch):
-    """A disk that is slow to take a record must not put another cell over its limit that has answered
-    meanwhile.
+    """A disk that is slow to take a record must not put another cell over its limit.
+
+    That cell has answered meanwhile.
     """
     ended = []
     monkeypatch.setattr(_Pool, "_drop", lambda pool, worker: ended.append(worker))

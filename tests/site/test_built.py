@@ -1,5 +1,4 @@
-"""The built site as a reader meets it: every link leads somewhere, every page opens from disk, and nothing is
-asked of a network.
+"""The built site as a reader meets it: every link works, pages open from disk and ask for no network.
 
 Run by ``make docs-test``. Screenshots go to the folder that CONSILIENCE_SCREENSHOTS names.
 """

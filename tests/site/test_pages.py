@@ -144,9 +144,7 @@ def test_formulas_become_mathml():
 
 
 def test_pages_and_references_are_without_fault(tmp_path):
-    """All pages are read and all references resolved, strictly; pictures are not drawn and the gallery is not
-    run.
-    """
+    """All pages are read and all references resolved, strictly; pictures and the gallery are left out."""
     command = [
         sys.executable,
         "-m",
@@ -170,8 +168,9 @@ def test_pages_and_references_are_without_fault(tmp_path):
 
 
 def test_ranks_are_those_that_are_stored():
-    """A page's table of ranks is read from the tables of the reproduction; a method that did not run
-    everywhere has no average.
+    """A page's table of ranks comes from the reproduction.
+
+    A method that did not run everywhere has no average.
     """
     from _ext.inserts import ranks
 
@@ -188,8 +187,9 @@ def test_ranks_are_those_that_are_stored():
 
 
 def test_cells_and_curves_are_those_that_are_stored():
-    """A page's tables of means come from those of the reproduction, the printed ones beside them; every one
-    that a page asks for is there.
+    """A page's tables of means come from those of the reproduction, with the printed ones beside them.
+
+    Every table that a page asks for is there.
     """
     from _ext.inserts import _CELLS, _cells_or_curves, averages, cells, curves, grid
 

@@ -1,6 +1,4 @@
-"""What a first use compiles is known beforehand, said, and compiled in two processes; nothing is left
-running.
-"""
+"""What a first use compiles is known and announced, compiled in two processes, and nothing keeps running."""
 
 from __future__ import annotations
 

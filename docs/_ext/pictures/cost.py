@@ -50,9 +50,7 @@ def of_page(classes: list[str]):
 
 
 def seconds_and_ranks(n: int = 10_000) -> dict[str, tuple[float, float]]:
-    """Of each method: processor seconds for n distinct objects, and the average rank over all sets, as
-    stored.
-    """
+    """For each method: CPU seconds for n distinct objects, and the average rank over all sets, as stored."""
     rows = bench.read(bench.QUALITY)
     names = bench.compared(rows)
     ranks = bench.average_ranks(rows, bench.whole_cases(rows, names), names)

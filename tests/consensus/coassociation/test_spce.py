@@ -253,9 +253,7 @@ def test_alpha_is_the_minimizer(seed):
 
 
 def test_seeing_little_earns_no_trust():
-    """A loss for each pair seen: the same clustering with half of its labels hidden is trusted about as
-    before.
-    """
+    """A loss for each pair seen: a clustering with half of its labels hidden is trusted about as before."""
     np.testing.assert_allclose(
         spce.update_alpha(np.array([1.0, 4.0, 1.0]), np.array([1.0, 1.0, 0.25])),
         np.array([1, 2, 2]) * 0.75 / 3.5,
@@ -416,8 +414,9 @@ def test_authors_mode_reproduces_the_reference_results(shared_dir):
 
 
 def test_printed_table_to_the_digit(shared_dir):
-    """ALLAML, ten ensembles of 20, the threshold by the truth per ensemble and measure: the printed ACC and
-    NMI (max).
+    """ALLAML, ten ensembles of 20: the printed ACC and NMI (max).
+
+    The threshold is chosen by the truth for each ensemble and measure.
     """
     with np.load(shared_dir / "data" / "pool_allaml.npz", allow_pickle=False) as data:
         labels, truth = data["labels"], data["y"]
@@ -585,9 +584,7 @@ def test_one_clustering():
 
 
 def test_evidence_in_two_parts_that_never_meet():
-    """Two batches of objects, each seen by its own clusterings: nothing ties them, and nothing is certain
-    between them.
-    """
+    """Two batches of objects, each seen by its own clusterings: nothing is certain between them."""
     left, truth_left = planted(0, n=40, m=6, c=2, noise=0.1)
     right, truth_right = planted(1, n=40, m=6, c=2, noise=0.1)
     labels = np.full((80, 12), -1)

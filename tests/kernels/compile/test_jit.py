@@ -1,6 +1,4 @@
-"""How kernels are compiled and kept: never stale, never in the way, and said in words where they cannot be
-kept.
-"""
+"""How kernels are compiled and kept: never stale, never in the way, with a warning where it fails."""
 
 from __future__ import annotations
 
@@ -96,9 +94,7 @@ def test_an_edit_of_a_helper_reaches_its_callers_in_other_files(package):
 
 
 def test_what_a_kernel_depends_on_is_found_through_imports():
-    """Against the modules that Python itself loaded: nothing that a kernel's module holds a kernel of is
-    missed.
-    """
+    """Checked against the modules that Python loaded: no module that kernels come from is missed."""
     for module in pkgutil.walk_packages(consilience.__path__, "consilience."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -219,9 +215,7 @@ def test_the_package_uses_one_form():
 
 
 def test_reordered_sums_have_one_copy_for_each_caller():
-    """Where the compiler may reorder sums and the code is called by other kernels, it is part of each of
-    them.
-    """
+    """Code whose sums the compiler may reorder and that other kernels call is part of each of them."""
     for module in pkgutil.walk_packages(consilience.__path__, "consilience."):
         if "kernels" in module.name:
             importlib.import_module(module.name)

@@ -1,6 +1,4 @@
-"""Dense eigenvectors: the pairs asked for, whichever driver finds them, and matrices that the quickest gives
-up on.
-"""
+"""Dense eigenvectors: the requested pairs by any driver, and matrices that the quickest gives up on."""
 
 from __future__ import annotations
 
@@ -140,9 +138,7 @@ def test_a_driver_that_returns_fewer_pairs_than_asked_for_is_replaced(monkeypatc
 
 
 def test_every_pair_in_steps_is_what_the_driver_finds(monkeypatch):
-    """A co-association matrix with many eigenvalues 0, in blocks of a few columns; the same bits on two
-    threads.
-    """
+    """A co-association matrix with many eigenvalues 0, in thin blocks; the same bits on two threads."""
     monkeypatch.setattr(dense, "_COLUMNS", 16)
     labels = np.random.default_rng(0).integers(0, 5, (70, 6))
     M = cs.Ensemble(labels).coassociation()
