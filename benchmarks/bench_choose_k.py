@@ -48,7 +48,7 @@ SEEDS = 18
 #: Starts of k-means, references of the gap statistic, and components that a Gaussian mixture is fitted in,
 #: for the rivals.
 STARTS, GAP_REFERENCES, COMPONENTS = 5, 10, 10
-#: Of each test; 39 references.
+#: Level of each test; 39 references.
 LEVEL = 0.025
 #: Growth of the area under the CDF that still counts, for delta area, which comes without a rule.
 GROWS = 0.1
@@ -526,7 +526,7 @@ TIMED: dict[str, tuple[Callable[..., dict[str, Any]], tuple, float, float | None
 
 
 def measure_times() -> None:
-    """All of them anew, each in a process of its own; what was stored is replaced."""
+    """All of them again, each in a process of its own; what was stored is replaced."""
     rows = []
     for what, (call, arguments, _, _) in TIMED.items():
         found = alone(call, *arguments)[2]

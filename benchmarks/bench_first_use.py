@@ -4,7 +4,7 @@
                                                             own (long)
     python -m benchmarks.bench_first_use MDEC SPCE          some of them
     python -m benchmarks.bench_first_use --together         one after the other in one process, and the
-                                                            dearest kernels
+                                                            most expensive kernels
     python -m benchmarks.bench_first_use --store            the package's list of what each compiles, with
                                                             seconds (src/consilience/_warmup/first_use.json)
     python -m benchmarks.bench_first_use --beside MDEC      clock and CPU seconds with one process and with
@@ -201,7 +201,7 @@ def main() -> None:
     )
     parser.add_argument("names", nargs="*", help="what to warm up (default: everything)")
     parser.add_argument("--together", action="store_true", help="in one process, one after the other")
-    parser.add_argument("--store", action="store_true", help="make the package's list anew")
+    parser.add_argument("--store", action="store_true", help="make the package's list again")
     parser.add_argument("--beside", action="store_true", help="with one process and with one beside it")
     parser.add_argument("--clocked", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)

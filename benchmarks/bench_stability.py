@@ -32,7 +32,7 @@ from ._measure import ROOT, SHARED, alone, table
 
 KEPT = ROOT / "benchmarks" / "results" / "stability.csv"
 SHARE = 0.9
-#: Of the random numbers that leave objects out; their fits have seeds of their own.
+#: Seeds of the random numbers that leave objects out; their fits have seeds of their own.
 LEFT_OUT, OTHER_SEEDS = 1_000, 100
 
 

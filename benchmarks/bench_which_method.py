@@ -102,7 +102,7 @@ def summarize(stores: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def taken_in(stored: list[dict[str, Any]], fresh: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Stored rows with fresh ones in their places: a cell measured anew takes the place of the former one."""
+    """Stored rows with fresh ones in their places: a cell measured again replaces the former one."""
 
     def cell(row: dict[str, Any]) -> tuple[str, ...]:
         return row["source"], row["set"], row["method"]
@@ -179,7 +179,7 @@ def measure(name: str, n: int) -> dict[str, Any]:
 
 
 def stamp() -> dict[str, Any]:
-    """Of which state and where cells are measured."""
+    """The state of the code and the machine that cells are measured on."""
     found = origin()
     return {
         "when": found["when"][:10],
@@ -243,7 +243,7 @@ def grow(
 
 
 def exponent(cells: dict[int, dict[str, str]]) -> float | None:
-    """Of seconds in n, between the two largest sizes that were finished."""
+    """Exponent of the seconds in n, between the two largest sizes that were finished."""
     done = sorted(n for n, cell in cells.items() if cell["seconds"])
     if len(done) < 2:
         return None
@@ -270,7 +270,7 @@ def cost(cell: dict[str, str] | None) -> str:
 
 
 def origins(rows: list[dict[str, str]]) -> str:
-    """Of which state, where and beside what the cells were measured, a sentence for each."""
+    """State of the code, machine and load of the measured cells, a sentence for each."""
     found: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in rows:
         if row["commit"]:
@@ -354,7 +354,7 @@ def finished_by_all(rows: list[dict[str, str]], of: list[tuple], names: list[str
 
 
 def shared_means(rows: list[dict[str, str]], of: list[tuple], names: list[str]) -> dict[str, list[str]]:
-    """Of the three measures, over the cases that all finished."""
+    """Means of the three measures over the cases that all finished."""
     shared = finished_by_all(rows, of, names)
     columns = [scored(rows, shared, names, measure).mean(axis=0) for measure in MEASURES]
     return {name: [f"{mean:.3f}" for mean in means] for name, means in zip(names, np.stack(columns, axis=1))}

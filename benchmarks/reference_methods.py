@@ -188,7 +188,7 @@ def together(labels: np.ndarray) -> np.ndarray:
 
 
 def rce(labels: np.ndarray, c: int, rounds: int = 20) -> np.ndarray:
-    """With one matrix of pairs a clustering, cleaned anew in every round; both weights 1."""
+    """With one matrix of pairs a clustering, cleaned again in every round; both weights 1."""
     S = together(labels)
     m, tiny = len(S), 2.0**-52
     A, D = S.mean(axis=0), None

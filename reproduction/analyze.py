@@ -27,7 +27,7 @@ WORDS = {"default": "default", "tuned": "tuned by the truth", "printed": "printe
 _COLUMNS = list(WORDS)
 #: Parts of the objects: confidence above .9, from .6 to .9, below .6.
 CONFIDENCE = ("surest", "middle", "rest")
-#: Of the range of a measure: a method that is further below the one it is held against has lost the set.
+#: Share of the range of a measure: a method that is further below its rival has lost the set.
 LOSS = 0.05
 #: The columns of each table; all begin with the protocol.
 SCHEMA = {

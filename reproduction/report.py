@@ -281,7 +281,7 @@ def _one_state(commits: set[str]) -> str:
 
 
 def _processor_minutes(costs: pd.DataFrame) -> float:
-    """Of the cells alone that came to an end; making the base clusterings is in the table of runs."""
+    """CPU minutes of the finished cells; making the base clusterings is in the table of runs."""
     return float((costs.cells * costs.mean_processor_seconds).sum() / 60)
 
 

@@ -100,7 +100,7 @@ def _off(line: Any, digits: int) -> bool:
 
 
 def _reaching(miss: Any, others: Iterable[Any], digits: int) -> Any | None:
-    """Of other lines the best that reaches the printed figure of a miss."""
+    """The best of the other lines that reach the printed figure of a miss."""
     deviation = None if np.isnan(miss.printed_std) else miss.printed_std
     best = max(others, key=lambda line: line.mean, default=None)
     if best is None or compared(best.mean, (miss.printed, deviation), digits)["reached"] == "no":

@@ -1,6 +1,6 @@
 """Every public name: modules, functions, classes, attributes, and parameters with their defaults.
 
-``python -m tests.public_names`` writes the list anew to ``tests/public_names.txt``, where a change of it is
+``python -m tests.public_names`` writes the list again to ``tests/public_names.txt``, where a change of it is
 seen.
 """
 

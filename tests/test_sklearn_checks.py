@@ -21,7 +21,7 @@ IN_FULL = (
     "LSSMTC",
 )
 
-#: Of every consensus method, which takes labels where the checks pass measurements.
+#: Checks that every consensus method fails, since it takes labels where the checks pass measurements.
 OF_METHODS = {
     "check_clustering": "Normal numbers are refused as features, by a message that names "
     "ConsensusClustering.",
@@ -38,18 +38,18 @@ OF_METHODS = {
 }
 _CLASSIFIER = "The check takes all that has predict_proba for a classifier."
 _MEMBERS = "Members are drawn at random: from repeated objects others than from weighted ones."
-#: Of the estimators of features with a consensus inside.
+#: Checks that estimators of features with a consensus inside fail.
 OF_FEATURES = {
     "check_estimator_sparse_array": _CLASSIFIER,
     "check_estimator_sparse_matrix": _CLASSIFIER,
     "check_sample_weight_equivalence_on_dense_data": _MEMBERS,
     "check_sample_weight_equivalence_on_sparse_data": _MEMBERS,
 }
-#: Of the multi-task methods.
+#: Checks that the multi-task methods fail.
 OF_TASKS = {
     "check_n_features_in_after_fitting": "The message of predict about the number of features is our own.",
 }
-#: Of single estimators.
+#: Checks that single estimators fail.
 MORE = {
     "CoassociationKMeans": {
         "check_transformer_n_iter": "The start is the answer where objects are few: no iteration is needed."

@@ -119,7 +119,7 @@ def test_generators_answer_alike(eager, name):
 
 
 def digest() -> str:
-    """Of every method's and generator's answer, on two threads."""
+    """Digest of the answers of every method and generator, on two threads."""
     sharing.ALONE = 0.0
     kept = hashlib.sha256()
     for labels in ensembles().values():

@@ -112,7 +112,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "bce": [{"n_init": 2}, {"n_init": 1, "max_iter": 2}],
     "best-of": [{"methods": ("mcla", "lwea")}, {"methods": ("kcc", "lwgp"), "criterion": "ari"}],
 }
-#: How often each is drawn: the dear ones less.
+#: How often each is drawn: the expensive ones less.
 _SHARES = {"rsec": 0.5, "nrsec": 0.3, "spce": 2.0, "sccabg": 1.0}
 
 

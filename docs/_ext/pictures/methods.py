@@ -56,7 +56,7 @@ def pairs(attribute: str | None = None, words: str = "") -> Panel:
 
 
 def expanded(values: Any, model: Any) -> np.ndarray:
-    """Of all objects, where distinct ones are stored."""
+    """Values of all objects, where those of distinct ones are stored."""
     values = values.toarray() if sp.issparse(values) else np.asarray(values)
     if len(values) == len(model.labels_):
         return values

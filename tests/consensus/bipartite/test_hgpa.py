@@ -1,4 +1,4 @@
-"""HGPA: the least cut by trying all, and never dearer than its starts."""
+"""HGPA: the least cut by trying all, and never more expensive than its starts."""
 
 from __future__ import annotations
 
