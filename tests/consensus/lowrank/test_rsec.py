@@ -497,8 +497,9 @@ def test_iris_as_printed():
 
 
 def test_eigenvalues_of_zero_are_no_directions_of_S():
-    """They come last, so that the products of NRSEC leave them out; negative ones that count come last too,
-    and stay.
+    """They come last, so that the products of NRSEC leave them out.
+
+    Negative ones that count come last too, and stay.
     """
     U = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 5)))[0]
     root = np.ones(5)
