@@ -1,5 +1,6 @@
-"""Seconds and peak memory of one call, measured in a process of its own so that peaks do not mix; and of what
-state, where.
+"""Seconds and peak memory of one call, and the state of code and machine that they belong to.
+
+Each call runs in a process of its own, so that peaks do not mix.
 """
 
 from __future__ import annotations

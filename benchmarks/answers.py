@@ -1,8 +1,8 @@
-"""Whether a change left every answer as it was: labels of all methods on real base clusterings, before and
-    after.
+"""Whether a change left every answer as it was: labels of all methods on real base clusterings.
 
     python -m benchmarks.answers --write before.json      # at the old state
-    python -m benchmarks.answers --compare before.json    # at the new one; exit code 1 where an answer differs
+    python -m benchmarks.answers --compare before.json    # at the new one; exit code 1 where an answer
+                                                          differs
 
 Each pool of the reference data is read with its first 20 base clusterings; pools of more than ``--rows``
 objects are thinned evenly, and fast methods also see the whole pool. An answer is the digest of ``labels_``.

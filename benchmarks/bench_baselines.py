@@ -3,18 +3,19 @@
     python -m benchmarks.bench_baselines             everything
     python -m benchmarks.bench_baselines plain       only rows whose case starts with this word
 
-plain      2,000 x 20 labels (Multiple Features: 714 distinct rows, 508 base clusters), CPU seconds of one thread, against the method written
-           down plainly for all objects: a dense matrix of pairs (CSPA, SEC, WEAC, ECPCS, PTA, PTGP, NMFC,
-           DREC, CESHL), one for each clustering (RCE, TRCE), of objects and clusters (HBGF, LCE, PTGP), or of
-           objects by base clusters (the others), with as many starts. The plain RCE and CESHL are measured
-           for two rounds, and the second counted for all others that ours took. Plain PTA and PTGP walk among
-           all objects, of which equal ones are then each other's neighbors: another graph, and another
-           answer. MCLA and ECPCS-MC have no matrix of pairs of objects, however plainly they are written: at
-           2,000 objects both sides are busy with 508 x 508 base clusters, and what ours saves is in the
-           passes over the objects.
+plain      2,000 x 20 labels (Multiple Features: 714 distinct rows, 508 base clusters), CPU seconds of one
+           thread, against the method written down plainly for all objects: a dense matrix of pairs (CSPA,
+           SEC, WEAC, ECPCS, PTA, PTGP, NMFC, DREC, CESHL), one for each clustering (RCE, TRCE), of objects
+           and clusters (HBGF, LCE, PTGP), or of objects by base clusters (the others), with as many starts.
+           The plain RCE and CESHL are measured for two rounds, and the second counted for all others that
+           ours took. Plain PTA and PTGP walk among all objects, of which equal ones are then each other's
+           neighbors: another graph, and another answer. MCLA and ECPCS-MC have no matrix of pairs of objects,
+           however plainly they are written: at 2,000 objects both sides are busy with 508 x 508 base
+           clusters, and what ours saves is in the passes over the objects.
 larger     The same for these and Voting on 20,000 x 20 labels (Letter Recognition: 1,472 base clusters).
-million    1,000,000 x 20 synthetic labels: 10 planted clusters, members of 5 to 15, one label in five scrambled, so that all
-           rows differ. In a process of its own: peak GB holds the labels too (0.16 GB).
+million    1,000,000 x 20 synthetic labels: 10 planted clusters, members of 5 to 15, one label in five
+           scrambled, so that all rows differ. In a process of its own: peak GB holds the labels too (0.16
+           GB).
 
 NMI is by the larger entropy.
 """
@@ -176,8 +177,9 @@ def plain_mixture(labels: np.ndarray, c: int) -> np.ndarray:
 
 
 def plain_bce(labels: np.ndarray, c: int) -> np.ndarray:
-    """Fifty rounds, about as many as ours takes, from each of five starts; alpha is held fixed and no bound
-    computed.
+    """Fifty rounds, about as many as ours takes, from each of five starts.
+
+    alpha is held fixed and no bound is computed.
     """
     from scipy.special import psi
 

@@ -1,5 +1,4 @@
-"""Is the true number of classes what ``choose_k`` answers? And how often does it see clusters where there are
-    none?
+"""Whether ``choose_k`` finds the true number of classes, and how often it sees clusters where there are none.
 
     python -m benchmarks choose-k                        what is not measured yet, then the tables
     python -m benchmarks.bench_choose_k sets --minutes 10
@@ -49,7 +48,7 @@ SEEDS = 18
 #: Starts of k-means, references of the gap statistic, and components that a Gaussian mixture is fitted in,
 #: for the rivals.
 STARTS, GAP_REFERENCES, COMPONENTS = 5, 10, 10
-#: Of each test; 39 references.
+#: Level of each test; 39 references.
 LEVEL = 0.025
 #: Growth of the area under the CDF that still counts, for delta area, which comes without a rule.
 GROWS = 0.1
@@ -129,8 +128,9 @@ def evidence(study: Any) -> dict[str, Any]:
 
 
 def rivals(X: Any) -> dict[str, int]:
-    """The k that criteria on the features name; distances are all they need, so they see principal
-    components.
+    """The k that criteria on the features name.
+
+    Distances are all they need, so they see principal components.
     """
     from sklearn.metrics import calinski_harabasz_score, silhouette_score
 
@@ -161,8 +161,9 @@ def best_kmeans(X: np.ndarray, ks: list[int], seed: int) -> tuple[list[np.ndarra
 
 
 def gap_statistic(scores: np.ndarray, inertia: np.ndarray) -> int:
-    """Tibshirani, Walther and Hastie (2001): the smallest k whose gap is within an error of the next; 1 is
-    among them.
+    """The smallest k whose gap is within an error of the next, with k = 1 among the candidates.
+
+    Tibshirani, Walther and Hastie (2001).
     """
     from consilience._kernels.kmeans import many_kmeans
 
@@ -182,8 +183,9 @@ def gap_statistic(scores: np.ndarray, inertia: np.ndarray) -> int:
 
 
 def mixture(scores: np.ndarray) -> int:
-    """The k of the best BIC of a Gaussian mixture with full covariances in the leading components; 1 is among
-    them.
+    """The k of the best BIC of a Gaussian mixture with full covariances in the leading components.
+
+    k = 1 is among the candidates.
     """
     from sklearn.mixture import GaussianMixture
 
@@ -201,8 +203,9 @@ def mixture(scores: np.ndarray) -> int:
 
 
 def synthetic(kind: str, seed: int) -> tuple[np.ndarray, int]:
-    """(X, its number of clusters): n = 80 to 240 objects, spherical and of standard deviation 1 where nothing
-    else is said.
+    """(X, its number of clusters): n = 80 to 240 objects.
+
+    Clusters are spherical with standard deviation 1 by default.
     """
     rng = np.random.default_rng([seed, list(SYNTHETIC).index(kind)])
     sizes, centers, spread = SYNTHETIC[kind](rng)
@@ -222,8 +225,9 @@ def apart(rng: np.random.Generator, k: int, d: int) -> np.ndarray:
 
 
 def wide(k: int, n: int, d: int) -> tuple[list[int], np.ndarray, int]:
-    """Fewer objects than features; the scatter between clusters is twice the largest that noise has in any
-    direction.
+    """Fewer objects than features.
+
+    The scatter between clusters is twice the largest that noise has in any direction.
     """
     noise = math.sqrt(n) + math.sqrt(d)
     return [n // k] * k, math.sqrt(2 * k / n) * noise * np.eye(k, d), 1
@@ -288,8 +292,9 @@ def shape_of(number: int) -> tuple[str, int, int]:
 
 
 def null(number: int) -> np.ndarray:
-    """One cloud: Gaussian of a random covariance, or independent columns that are uniform, lognormal, or t
-    with 3 degrees.
+    """One cloud: Gaussian of a random covariance, or independent columns.
+
+    These are uniform, lognormal, or t with 3 degrees of freedom.
     """
     kind, n, d = shape_of(number)
     rng = np.random.default_rng([number, 1])
@@ -484,8 +489,9 @@ def default_study() -> dict[str, Any]:
 
 
 def of_labels(clusters: int) -> dict[str, Any]:
-    """A study of 10^6 x 50 labels, their ensemble included: cells around random objects, of so many clusters
-    or of one cloud.
+    """A study of 10^6 x 50 labels, their ensemble included.
+
+    The labels are cells around random objects, of so many clusters or of one cloud.
     """
     import consilience as cs
 
@@ -520,7 +526,7 @@ TIMED: dict[str, tuple[Callable[..., dict[str, Any]], tuple, float, float | None
 
 
 def measure_times() -> None:
-    """All of them anew, each in a process of its own; what was stored is replaced."""
+    """All of them again, each in a process of its own; what was stored is replaced."""
     rows = []
     for what, (call, arguments, _, _) in TIMED.items():
         found = alone(call, *arguments)[2]

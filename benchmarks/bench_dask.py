@@ -1,5 +1,4 @@
-"""Dask on two processes: labels and features to consensus labels, from 10^6 to 10^8 objects, and what that
-says about more.
+"""Dask on two processes: labels and features to consensus labels, from 10^6 to 10^8 objects, and beyond.
 
 Everything is made inside the tasks, so that no data are moved to the workers. Each case is one command, and
 stores what it measured in results/dask.csv (the last measurement of a case counts):
@@ -7,10 +6,12 @@ stores what it measured in results/dask.csv (the last measurement of a case coun
     python -m benchmarks.bench_dask labels 1e6         # 20 labels each: fit LWGP, then all labels
     python -m benchmarks.bench_dask labels 1e7
     python -m benchmarks.bench_dask written 1e8        # the same, labels written to Parquet
-    python -m benchmarks.bench_dask features 1e7       # 16 features each: ConsensusClustering(12), then all labels
+    python -m benchmarks.bench_dask features 1e7       # 16 features each: ConsensusClustering(12), then all
+                                                       labels
     python -m benchmarks.bench_dask overhead 1e6       # against one process that does the same
     python -m benchmarks.bench_dask model              # the table "10^9 and beyond", from what is stored
-    python -m benchmarks.bench_dask page               # write both tables of docs/dask.md, from what is stored
+    python -m benchmarks.bench_dask page               # write both tables of docs/dask.md, from what is
+                                                       stored
 
 ``python -m benchmarks dask`` runs the smallest of them.
 """
@@ -66,8 +67,9 @@ FIELDS = (
 
 @functools.lru_cache(maxsize=1)
 def distinct() -> tuple[np.ndarray, np.ndarray]:
-    """(labels (u, M) int8 of the signatures, running sums of their frequencies): C clusters, split or merged,
-    and noise.
+    """(labels (u, M) int8 of the signatures, running sums of their frequencies).
+
+    The labels are C clusters, split or merged, and noise.
     """
     rng = np.random.default_rng(0)
     truth = rng.integers(0, C, SIGNATURES)
@@ -257,8 +259,9 @@ def features_case(n: int) -> dict[str, Any]:
 
 
 def overhead_case(n: int) -> dict[str, Any]:
-    """Seconds on two processes over those of one process that makes the same labels and fits the same method
-    on all cores.
+    """Seconds on two processes over those of one process that does the same on all cores.
+
+    It makes the same labels and fits the same method.
     """
     import consilience as cs
 
@@ -309,12 +312,13 @@ def predicted(
 ) -> dict[str, Any]:
     """What n x 20 labels take on so many workers, from one measured run of two.
 
-    work        CPU seconds a row, in the workers, over the workers                                     (1)
-    scheduler   CPU seconds a task, for some 4.7 tasks a block (table, facts, a third of a merge, place, label) (2)
+    work        CPU seconds a row, in the workers, over the workers                                        (1)
+    scheduler   CPU seconds a task, for some 4.7 tasks a block (table, facts, a third of a merge, place,
+                label) (2)
     tables      bytes of the blocks' tables, of which all but 1 / workers are moved in the first merge, and a
-                quarter in each that follows; over ``network`` bytes a second for each pair of workers   (3)
-    broadcast   the distinct rows with their labels to every worker, through the client's link           (4)
-    consensus   CPU seconds on the client, which grow with the distinct rows alone                          (5)
+                quarter in each that follows; over ``network`` bytes a second for each pair of workers     (3)
+    broadcast   the distinct rows with their labels to every worker, through the client's link             (4)
+    consensus   CPU seconds on the client, which grow with the distinct rows alone                         (5)
 
     The distinct rows grow as the square root of n beyond what was measured: blobs have grown by .4 to .5 (see
     the text).

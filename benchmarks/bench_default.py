@@ -1,5 +1,4 @@
-"""What a user waits for: ``ConsensusClustering(c).fit(X)`` with nothing else said, from the first object to
-    the label.
+"""The time a user waits for ``ConsensusClustering(c).fit(X)`` with defaults, from the first object to labels.
 
     python -m benchmarks.bench_default                  all but the largest
     python -m benchmarks.bench_default digits mnist     only cases whose name starts with one of these words

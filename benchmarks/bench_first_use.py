@@ -1,11 +1,14 @@
-"""First use on a fresh machine: seconds of the processor that compiling takes, for every method, generator
-    and measure alone.
+"""First use on a fresh machine: CPU seconds of compiling every method, generator and measure alone.
 
-    python -m benchmarks first-use                          each in a process and with a cache folder of its own (long)
+    python -m benchmarks first-use                          each in a process and with a cache folder of its
+                                                            own (long)
     python -m benchmarks.bench_first_use MDEC SPCE          some of them
-    python -m benchmarks.bench_first_use --together         one after the other in one process, and the dearest kernels
-    python -m benchmarks.bench_first_use --store            the package's list of what each compiles, with seconds (src/consilience/_warmup/first_use.json)
-    python -m benchmarks.bench_first_use --beside MDEC      clock and CPU seconds with one process and with one beside it
+    python -m benchmarks.bench_first_use --together         one after the other in one process, and the
+                                                            most expensive kernels
+    python -m benchmarks.bench_first_use --store            the package's list of what each compiles, with
+                                                            seconds (src/consilience/_warmup/first_use.json)
+    python -m benchmarks.bench_first_use --beside MDEC      clock and CPU seconds with one process and with
+                                                            one beside it
 
 A kernel's seconds are its own: what it calls is counted where it was compiled. `consilience warm-up` compiles
 the same in as many processes as there are cores.
@@ -104,9 +107,7 @@ def run(names: list[str] | None = None) -> list[dict]:
 
 
 def listed(name: str, connection: Any) -> None:
-    """Warm this up; sends the kernels that Python called, in that order, and what each that was compiled
-    took.
-    """
+    """Warm this up; send the kernels that Python called, in order, and the compile time of each."""
     from consilience._kernels.compile import cached, jit
     from consilience._warmup.warm_up import warm
 
@@ -200,7 +201,7 @@ def main() -> None:
     )
     parser.add_argument("names", nargs="*", help="what to warm up (default: everything)")
     parser.add_argument("--together", action="store_true", help="in one process, one after the other")
-    parser.add_argument("--store", action="store_true", help="make the package's list anew")
+    parser.add_argument("--store", action="store_true", help="make the package's list again")
     parser.add_argument("--beside", action="store_true", help="with one process and with one beside it")
     parser.add_argument("--clocked", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)

@@ -1,10 +1,13 @@
-"""How time and memory of every consensus method grow with the number of distinct objects; docs/growth.md
-    comes from here.
+"""How time and memory of every consensus method grow with the number of distinct objects.
 
-    python -m benchmarks growth                              measure what is not stored yet, then write the page
+Writes docs/growth.md.
+
+    python -m benchmarks growth                              measure what is not stored yet, then write the
+                                                             page
     python -m benchmarks.bench_growth --page                 the page alone, from what is stored
     python -m benchmarks.bench_growth --methods KCC,LWGP --sizes 1000,1000000
-    python -m benchmarks.bench_growth --methods "ECPCS, mc;PTGP" --again      names that hold commas, and cells measured anew
+    python -m benchmarks.bench_growth --methods "ECPCS, mc;PTGP" --again
+                                                             names that hold commas; cells are measured again
 
 Cells are those of bench_which_method (synthetic labels, all objects distinct, 20 clusterings, one thread, a
 process for each cell, a limit of time and memory), stored in results/growth.csv; here also 1,000,000 objects,
@@ -31,7 +34,7 @@ Cells = dict[int, dict[str, str]]
 
 
 def exponent(mine: Cells, figure: str) -> float | None:
-    """Of "seconds" or "bytes" in n, between the two largest sizes that were done."""
+    """Exponent of "seconds" or "bytes" in n, between the two largest sizes that were done."""
     done = sorted(n for n, cell in mine.items() if cell[figure])
     if len(done) < 2:
         return None
@@ -123,7 +126,7 @@ def listed(text: str) -> list[str]:
 def run(
     methods: Iterable[str] | None = None, sizes: Iterable[int] | None = None, *, again: bool = False
 ) -> list[dict]:
-    """Measure what is missing, or all anew, write the page, and return the stored cells."""
+    """Measure what is missing, or all again, write the page, and return the stored cells."""
     cells.grow(methods, sizes or SIZES, again=again)
     write_page()
     return [dict(row) for row in cells.read(cells.GROWTH)]
@@ -136,7 +139,7 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="write the page from what is stored")
     parser.add_argument("--methods", help="names, with commas or semicolons between them")
     parser.add_argument("--sizes", help="numbers of objects, with commas between them")
-    parser.add_argument("--again", action="store_true", help="measure stored cells of these anew")
+    parser.add_argument("--again", action="store_true", help="measure stored cells of these again")
     options = parser.parse_args()
     if options.page:
         write_page()

@@ -3,15 +3,16 @@
     python -m benchmarks.bench_kmeans              k = 10 with 20 runs, k = 100 with 4, all cores
     python -m benchmarks.bench_kmeans --runs 5     fewer runs for a first look
     python -m benchmarks.bench_kmeans --threads 1  one thread each: on a busy machine compare CPU seconds so
-    python -m benchmarks.bench_kmeans --rows       1,000,000 x 16: one run with k = 40 from the same start on both sides, and
-                                                   --runs (20) runs with k = 20..60; with the floor, one pass
-                                                   over X an iteration
-    python -m benchmarks.bench_kmeans --grid       one run from the same start: n = 100,000 and 1,000,000, d = 4, 16, 32, k = 10, 40, 100,
-                                                   with and without clusters to find (--threads 1 for CPU
-                                                   seconds), beside what an iteration cannot take less than;
-                                                   --sizes, --widths and -k choose cells
-    python -m benchmarks.bench_kmeans --small      100 runs with k in [2, sqrt(n)] on data that fits a core's cache,
-                                                   compiled runs, shared passes and scikit-learn
+    python -m benchmarks.bench_kmeans --rows       1,000,000 x 16: one run with k = 40 from the same start on
+                                                   both sides, and --runs (20) runs with k = 20..60; with the
+                                                   floor, one pass over X an iteration
+    python -m benchmarks.bench_kmeans --grid       one run from the same start: n = 100,000 and 1,000,000, d =
+                                                   4, 16, 32, k = 10, 40, 100, with and without clusters to
+                                                   find (--threads 1 for CPU seconds), beside what an
+                                                   iteration cannot take less than; --sizes, --widths and -k
+                                                   choose cells
+    python -m benchmarks.bench_kmeans --small      100 runs with k in [2, sqrt(n)] on data that fits a core's
+                                                   cache, compiled runs, shared passes and scikit-learn
 
 Data: the 70,000 x 784 digits beside the checkout (CONSILIENCE_SHARED, or ../shared), else synthetic data of
 the same shape. Both sides get float32, the same k, tol, max_iter, k-means++ and threads; starts differ, as
@@ -130,8 +131,9 @@ def narrow_sets(n: int, d: int, k: int) -> dict[str, np.ndarray]:
 
 
 def bare(X: np.ndarray, k: int) -> tuple[float, float]:
-    """CPU seconds of one pass over X, a sum, and of the products of its rows with k centers, by blocks that
-    stay in cache.
+    """CPU seconds of one pass over X, a sum, and of the products of its rows with k centers.
+
+    Products go by blocks that stay in cache.
     """
     C = np.ascontiguousarray(X[:k].T)
     out = np.empty((1024, k), dtype=X.dtype)

@@ -3,17 +3,17 @@
     python -m benchmarks.bench_mdec                  everything
     python -m benchmarks.bench_mdec members          only rows whose case starts with this word
 
-members    100 members on Multiple Features (2,000 x 649) and 20 on USPS (11,000 x 256). "cut": the spectral clustering of
-           ready-made affinities, ours side by side on threads, against a loop over scikit-learn's
-           SpectralClustering on the same affinities with the same numbers of clusters. "whole": all of ours
-           (subspaces, neighbors, kernels, cut) against that loop with affinities made the plain way: all
-           distances, and np.argpartition. The loop runs on every 10th (5th) member and its time is scaled to
-           all. Both may use all cores.
+members    100 members on Multiple Features (2,000 x 649) and 20 on USPS (11,000 x 256). "cut": the spectral
+           clustering of ready-made affinities, ours side by side on threads, against a loop over
+           scikit-learn's SpectralClustering on the same affinities with the same numbers of clusters.
+           "whole": all of ours (subspaces, neighbors, kernels, cut) against that loop with affinities made
+           the plain way: all distances, and np.argpartition. The loop runs on every 10th (5th) member and its
+           time is scaled to all. Both may use all cores.
 consensus  LWEA, LWSC and LWGP on 20,000 objects x 100 clusterings (letter recognition).
 million    LWGP on 1,000,000 x 100 synthetic labels: 20 planted clusters, members of 10 to 30, one label in
            five scrambled, so that all rows differ.
-search     12 nearest neighbors of 11,000 and of 70,000 digits in half of the pixels: nearby groups only, against all pairs
-           (ours too), CPU seconds of one thread.
+search     12 nearest neighbors of 11,000 and of 70,000 digits in half of the pixels: nearby groups only,
+           against all pairs (ours too), CPU seconds of one thread.
 solver     20 and 90 leading eigenvectors of member graphs: ours (factors or polynomials) against ARPACK,
            CPU seconds of one thread.
 
@@ -73,8 +73,9 @@ def compared(ours: np.ndarray, theirs: np.ndarray) -> dict:
 
 
 def plain_affinity(Z: np.ndarray, k: int, mu: float):
-    """W of the authors' kernel from full matrices: squared distances, neighbors, densities, the k largest of
-    them.
+    """W of the authors' kernel from full matrices.
+
+    Squared distances, neighbors, densities, and the k largest of them.
     """
     import scipy.sparse as sp
     from sklearn.metrics.pairwise import euclidean_distances

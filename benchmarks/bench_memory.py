@@ -43,7 +43,7 @@ def fit(name: str) -> tuple[float, float]:
     cls = methods()[name]
     seed = {"random_state": 0} if "random_state" in cls().get_params() else {}
     cls(2, n_jobs=1, **seed).fit(labels[:100])
-    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew: compiling may have held more
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins again: compiling may have held more
     before = resident()
     cls(CLUSTERS, n_jobs=1, **seed).fit(labels)
     return before / 1e6, (peak() - before) / 1e6

@@ -24,9 +24,7 @@ from ._measure import table
 
 
 def race(*functions, repeat=3):
-    """[(seconds, value) of each function]: the best of several runs, taken in turns so that load hits all
-    alike.
-    """
+    """[(seconds, value) of each function]: the best of several runs, in turns so that load hits all alike."""
     values = [function() for function in functions]
     seconds = [[] for _ in functions]
     for _ in range(repeat):

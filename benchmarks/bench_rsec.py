@@ -1,5 +1,6 @@
-"""RSEC and NRSEC against the plain algorithm (full SVD, eigendecomposition, n x n matrices) on the same
-ensembles.
+"""RSEC and NRSEC against the plain algorithm on the same ensembles.
+
+The plain algorithm takes full SVDs, eigendecompositions and n x n matrices.
 
 100 k-means clusterings from random rows with k in [c, sqrt(n)] of the first ten objects of COIL20, of COIL20
 and of 4000 MNIST digits, and 100 of 11,000 USPS digits, on which the plain algorithm is not run. Where both
@@ -11,10 +12,13 @@ iteration takes a minute, and both stop at a looser tolerance; with --steps 2 th
 after so many iterations and compared by the time of one.
 
     python -m benchmarks.bench_rsec [coil10 coil20 mnist4000 pool_usps] [--steps 2]
-    python -m benchmarks.bench_rsec pools            the first 20 clusterings of every pool that the plain algorithm manages in minutes
-    python -m benchmarks.bench_rsec pools --nrsec    with NRSEC beside it, timed alone: "times" is over the plain RSEC
+    python -m benchmarks.bench_rsec pools            the first 20 clusterings of every pool that the plain
+                                                     algorithm manages in minutes
+    python -m benchmarks.bench_rsec pools --nrsec    with NRSEC beside it, timed alone: "times" is over the
+                                                     plain RSEC
     python -m benchmarks.bench_rsec profile [mnist4000]       where the time of RSEC and NRSEC goes
-    python -m benchmarks.bench_rsec spared [iris tr11 ...]    what the concave penalties of NRSEC spare, and what that moves
+    python -m benchmarks.bench_rsec spared [iris tr11 ...]    what the concave penalties of NRSEC spare, and
+                                                              what that moves
 """
 
 from __future__ import annotations
@@ -138,8 +142,7 @@ SPARED: dict[str, str | None] = {
 
 
 def spared(name: str, gamma: float = 2.0) -> dict:
-    """What NRSEC's linearization about its convex answer sees on one ensemble, and what it and a second one
-    move.
+    """What NRSEC's linearization about its convex answer does on one ensemble, and what a second one changes.
 
     "slope" and "weight" are means of (1 - sigma/gamma)_+ and of (1 - |E|/gamma)_+ (over all pairs of
     objects); "moved" is |Z - Z_convex| / |Z_convex|; ARI is between the labels without and with it.
@@ -185,8 +188,9 @@ def spared(name: str, gamma: float = 2.0) -> dict:
 
 
 def run(names: list[str] | None = None, methods: tuple[str, ...] = ("RSEC",)) -> list[dict]:
-    """One row per way; `times` is the plain algorithm's time over this way's; objectives after equally many
-    iterations.
+    """One row per way; `times` is the plain algorithm's time over this way's.
+
+    Objectives are those after equally many iterations.
     """
     from sklearn.metrics import adjusted_rand_score
 
@@ -357,7 +361,7 @@ class Clocks:
 
 
 def _parts_of(name: str, method: str, labels: np.ndarray) -> dict[str, np.ndarray]:
-    """Seconds of the processor and of the clock by part. In a process of its own: the functions stay watched."""
+    """CPU and clock seconds of each part. Run in a process of its own: the functions stay watched."""
     import importlib
 
     import consilience as cs
@@ -378,9 +382,7 @@ def _parts_of(name: str, method: str, labels: np.ndarray) -> dict[str, np.ndarra
 
 
 def profile(name: str = "mnist4000") -> list[dict]:
-    """Where the time goes, with every default: seconds of the processor and of the clock, by part, most
-    first.
-    """
+    """Where the time goes, with every default: CPU and clock seconds by part, the largest first."""
     labels = np.asarray(ensemble_of(name).labels)
     found = {method: alone(_parts_of, name, method, labels)[2] for method in ("RSEC", "NRSEC")}
     parts = sorted([*PARTS, "the rest"], key=lambda part: -found["NRSEC"][part][0])
@@ -395,8 +397,9 @@ def profile(name: str = "mnist4000") -> list[dict]:
 
 
 def _off(name: str, labels: np.ndarray, slow: dict, fast: dict) -> float:
-    """How far RSEC's objective is from the plain one, relative, when both have done as many iterations as the
-    plain one took.
+    """Relative distance of RSEC's objective from the plain one.
+
+    Both have done as many iterations as the plain one took.
     """
     if fast["iterations"] > slow["iterations"]:
         _, _, fast = alone(ours, "RSEC", name, labels, slow["iterations"])

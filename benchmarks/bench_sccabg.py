@@ -8,8 +8,8 @@ plain    pool_semeion (n = 1593, m = 20): the authors' algorithm with W = 1, whe
          that our own run had in that round (so its other steps, and the W problems, come free).
 usps     usps11000, the paper's protocol: 20 runs of k-means with k = 10 (k = 200 in all).
 mnist    mnist70000, the same.
-growth   one ensemble (10,000 objects, m = 20, k = 200) repeated to n objects, each label replaced at random with
-         probability 0.005: time against n and against distinct signatures u.
+growth   one ensemble (10,000 objects, m = 20, k = 200) repeated to n objects, each label replaced at random
+         with probability 0.005: time against n and against distinct signatures u.
 missing  0 to 50% of each base clustering removed, six sets: ACC of SCCABG, evidence accumulation on what is
 left,
          and evidence accumulation after random filling (mean of three ensembles of 20).

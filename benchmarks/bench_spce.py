@@ -1,6 +1,7 @@
 """SPCE against a plain dense implementation, on large ensembles, and as n grows.
 
-    python -m benchmarks.bench_spce            everything (needs the data beside the checkout, see CONSILIENCE_SHARED)
+    python -m benchmarks.bench_spce            everything (needs the data beside the checkout, see
+                                               CONSILIENCE_SHARED)
     python -m benchmarks.bench_spce semeion    only the sets named: semeion, usps, growth, tdt2, lr
     python -m benchmarks.bench_spce --threads 2
 
@@ -27,8 +28,9 @@ THRESHOLD = 0.2
 
 
 def pool(name: str, n: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """The first 20 clusterings of a stored pool (of the first n objects in a fixed random order), and the
-    truth.
+    """The first 20 clusterings of a stored pool, and the truth.
+
+    ``n`` takes the first objects in a fixed random order.
     """
     with np.load(SHARED / "data" / f"pool_{name}.npz", allow_pickle=False) as data:
         labels, truth = data["labels"][:, :20], data["y"]

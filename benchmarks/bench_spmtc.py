@@ -1,5 +1,6 @@
-"""SPMTC on comp_vs_sci (3,702 documents, 2,000 words, two tasks): a whole fit against plain dense code in the
-    same run.
+"""SPMTC on comp_vs_sci (3,702 documents, 2,000 words, two tasks): a whole fit against plain dense code.
+
+Both run in the same process.
 
     python -m benchmarks.bench_spmtc            whole fits of both; the plain one takes minutes
     python -m benchmarks.bench_spmtc --rounds 5 only so many rounds of the plain one, and no score for it
@@ -46,8 +47,9 @@ class Enough(Exception):
 
 
 def plain(Xs, Ps, *, l: int = 2, max_rounds: int | None = None):
-    """SPMTC with hard weights as printed; X^t (d, n_t) dense, as in the paper. Returns labels by task and
-    rounds.
+    """SPMTC with hard weights as printed; X^t (d, n_t) dense, as in the paper.
+
+    Returns labels by task and rounds.
     """
     X = np.hstack(Xs)
     split = np.cumsum([x.shape[1] for x in Xs])[:-1]

@@ -1,5 +1,4 @@
-"""How alike the answers are when the seed or a tenth of the objects changes, and how near they are to the
-    classes.
+"""How alike answers are when the seed or a tenth of the objects changes, and how near to the classes.
 
     python -m benchmarks.bench_stability --half A --seeds 5                 print
     python -m benchmarks.bench_stability --half B --seeds 10 --store        and keep in results/stability.csv
@@ -33,7 +32,7 @@ from ._measure import ROOT, SHARED, alone, table
 
 KEPT = ROOT / "benchmarks" / "results" / "stability.csv"
 SHARE = 0.9
-#: Of the random numbers that leave objects out; their fits have seeds of their own.
+#: Seeds of the random numbers that leave objects out; their fits have seeds of their own.
 LEFT_OUT, OTHER_SEEDS = 1_000, 100
 
 

@@ -1,5 +1,6 @@
-"""Threads must never hurt: every method, generator and measure with the default n_jobs against n_jobs=1,
-    alone and beside others.
+"""Every method, generator and measure with the default n_jobs against n_jobs=1, alone and beside others.
+
+Threads must never hurt.
 
     python -m benchmarks threads                          everything, some 20 minutes
     python -m benchmarks.bench_threads rsec random_k      rows whose name contains one of these words
@@ -165,7 +166,8 @@ def row(name: str, data: str, call: Call, *, quick: bool = False) -> dict:
 
 
 def _line(found: dict) -> str:
-    return f"{found['what']} on {found['data']}: {found['ratio']:.2f} alone, {found['busy: ratio']:.2f} beside two"
+    alone, beside_two = found["ratio"], found["busy: ratio"]
+    return f"{found['what']} on {found['data']}: {alone:.2f} alone, {beside_two:.2f} beside two"
 
 
 ROWS = {"methods": consensus_rows, "generators": generator_rows, "measures": measure_rows}

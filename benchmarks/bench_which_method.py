@@ -1,9 +1,10 @@
-"""Every consensus method at its defaults: quality, time, memory and growth; docs/which-method.md comes from
-    here.
+"""Every consensus method at its defaults: quality, time, memory and growth.
+
+Writes docs/which-method.md.
 
     python -m reproduction run methods-pools methods-made --data DIR --out results/methods
-    python -m benchmarks.bench_which_method --store results/methods     these runs into results/quality.csv
-    python -m benchmarks which-method                                   growth that is not measured yet, then the page
+    python -m benchmarks.bench_which_method --store results/methods     store the runs in results/quality.csv
+    python -m benchmarks which-method                                   measure missing growth, write the page
 
 Quality: means over the ensembles of a set, at defaults, the true number of clusters given (protocols
 methods-pools and methods-made). Growth: synthetic labels of n objects, all distinct, each cell in a process
@@ -101,7 +102,7 @@ def summarize(stores: Iterable[str]) -> list[dict[str, Any]]:
 
 
 def taken_in(stored: list[dict[str, Any]], fresh: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Stored rows with fresh ones in their places: a cell measured anew takes the place of the former one."""
+    """Stored rows with fresh ones in their places: a cell measured again replaces the former one."""
 
     def cell(row: dict[str, Any]) -> tuple[str, ...]:
         return row["source"], row["set"], row["method"]
@@ -178,7 +179,7 @@ def measure(name: str, n: int) -> dict[str, Any]:
 
 
 def stamp() -> dict[str, Any]:
-    """Of which state and where cells are measured."""
+    """The state of the code and the machine that cells are measured on."""
     found = origin()
     return {
         "when": found["when"][:10],
@@ -192,15 +193,17 @@ def measured_names() -> list[str]:
 
 
 def over_before(rows: list[dict[str, str]], n: int) -> bool:
-    """Whether fewer objects took the method over the time. What growth so far would make of n is no reason:
-    some change course.
+    """Whether fewer objects took the method over the time.
+
+    What the growth so far predicts for n is no reason: some methods change course.
     """
     return any(row["note"] == "time" and int(row["objects"]) < n for row in rows)
 
 
 def forget(rows: list[dict[str, str]], names: Iterable[str], sizes: Iterable[int]) -> list[dict[str, str]]:
-    """Stored cells without those of these methods and sizes, nor larger ones that were left out for what the
-    former took.
+    """Stored cells without those of these methods and sizes.
+
+    Larger cells that were left out because of these are dropped, too.
     """
     names, sizes = set(names), set(sizes)
     return [
@@ -214,9 +217,7 @@ def forget(rows: list[dict[str, str]], names: Iterable[str], sizes: Iterable[int
 def grow(
     names: Iterable[str] | None = None, sizes: Iterable[int] | None = None, *, again: bool = False
 ) -> None:
-    """Measure the cells that are not there yet and need to be (:func:`over_before`); ``again``: those that
-    are, too.
-    """
+    """Measure the cells that are missing and needed (:func:`over_before`); ``again``: stored ones, too."""
     names, sizes = list(names or measured_names()), list(sizes or SIZES)
     if unknown := set(names) - set(measured_names()):
         raise SystemExit(
@@ -242,7 +243,7 @@ def grow(
 
 
 def exponent(cells: dict[int, dict[str, str]]) -> float | None:
-    """Of seconds in n, between the two largest sizes that were finished."""
+    """Exponent of the seconds in n, between the two largest sizes that were finished."""
     done = sorted(n for n, cell in cells.items() if cell["seconds"])
     if len(done) < 2:
         return None
@@ -269,7 +270,7 @@ def cost(cell: dict[str, str] | None) -> str:
 
 
 def origins(rows: list[dict[str, str]]) -> str:
-    """Of which state, where and beside what the cells were measured, a sentence for each."""
+    """State of the code, machine and load of the measured cells, a sentence for each."""
     found: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in rows:
         if row["commit"]:
@@ -293,8 +294,22 @@ def tried(rows: list[dict[str, str]]) -> dict[tuple[str, str], set[str]]:
 
 
 #: Run on the largest pools too.
-QUICK = ("EvidenceAccumulation", "CoassociationKMeans", "LWEA", "LWGP", "CSPA", "HBGF", "MCLA", "SEC", "KCC", "ECC", "Voting",
-         "MixtureConsensus", "LCE", "NMFC")  # fmt: skip
+QUICK = (
+    "EvidenceAccumulation",
+    "CoassociationKMeans",
+    "LWEA",
+    "LWGP",
+    "CSPA",
+    "HBGF",
+    "MCLA",
+    "SEC",
+    "KCC",
+    "ECC",
+    "Voting",
+    "MixtureConsensus",
+    "LCE",
+    "NMFC",
+)
 
 
 def whole_cases(rows: list[dict[str, str]], names: list[str]) -> list[tuple[str, str]]:
@@ -339,7 +354,7 @@ def finished_by_all(rows: list[dict[str, str]], of: list[tuple], names: list[str
 
 
 def shared_means(rows: list[dict[str, str]], of: list[tuple], names: list[str]) -> dict[str, list[str]]:
-    """Of the three measures, over the cases that all finished."""
+    """Means of the three measures over the cases that all finished."""
     shared = finished_by_all(rows, of, names)
     columns = [scored(rows, shared, names, measure).mean(axis=0) for measure in MEASURES]
     return {name: [f"{mean:.3f}" for mean in means] for name, means in zip(names, np.stack(columns, axis=1))}
@@ -353,8 +368,8 @@ def quality_table(rows: list[dict[str, str]]) -> str:
     means = shared_means(rows, of, [*names, *BASES])
     lines = [
         f"{len(of)} cases, {len(shared)} of which every method finished. Average rank among {len(names)} "
-        f"methods over all cases and the "
-        "three measures (1 is best; what did not finish ranks last); means over the cases that all finished.",
+        "methods over all cases and the three measures (1 is best; what did not finish ranks last); means "
+        "over the cases that all finished.",
         "",
         "| method | average rank | NMI | ARI | ACC | not finished |",
         "|---|---|---|---|---|---|",
@@ -370,8 +385,9 @@ def quality_table(rows: list[dict[str, str]]) -> str:
 
 
 def expected_seconds(cells: dict[int, dict[str, str]], n: int) -> float | None:
-    """Seconds for n objects by the growth between the two largest sizes that were finished, in proportion to
-    n where there is but one; infinite where a size up to n was over a limit.
+    """Seconds for n objects by the growth between the two largest sizes that were finished.
+
+    In proportion to n where only one was finished; infinite where a size up to n was over a limit.
     """
     if any(cell["note"] and size <= n for size, cell in cells.items()):
         return math.inf

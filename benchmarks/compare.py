@@ -1,7 +1,9 @@
 """A short set of benchmarks against a stored baseline: has anything become slower?
 
-    python -m benchmarks.compare             run, keep the outcome in results/bench/, and print it beside the baseline
-    python -m benchmarks.compare --store     make the outcome the baseline of this processor (benchmarks/results/baseline.json)
+    python -m benchmarks.compare             run, keep the outcome in results/bench/, and print it beside the
+                                             baseline
+    python -m benchmarks.compare --store     make the outcome the baseline of this processor
+                                             (benchmarks/results/baseline.json)
     python -m benchmarks.compare --only kmeans,SPCE
 
 Everything runs on one thread and is counted in seconds of the processor, over those of a fixed piece of work
@@ -44,8 +46,9 @@ Case = Callable[[], Any]
 
 
 def reference() -> Case:
-    """Work that no change of ours touches, of kinds that ours is made of. numpy's plain sort is none: it has
-    code of its own for some processors.
+    """Work that no change of ours touches, of the kinds that ours is made of.
+
+    numpy's plain sort is left out: it has code of its own for some processors.
     """
     rng = np.random.default_rng(0)
     A = rng.random((700, 700), dtype=np.float32)
@@ -70,9 +73,7 @@ def cpu_seconds(call: Case) -> float:
 
 
 def best_of(call: Case, beside: Case) -> tuple[float, float]:
-    """CPU seconds of a case and of what is beside it: the least of a few runs in turn, after one that
-    compiles.
-    """
+    """CPU seconds of a case and its reference: the least of a few runs in turn, after one that compiles."""
     call()
     best = unit = float("inf")
     spent = 0.0
@@ -111,16 +112,26 @@ def cases() -> dict[str, Case]:
         "kmeans 150000x16 k=40, same start": lambda: many_kmeans(rows, [40], inits=[start], n_jobs=1),
         "scikit-learn, 150000x16 k=40, same start": lambda: KMeans(40, init=start, n_init=1).fit(rows),
         "kmeans 8000x300 k=10, 8 runs": lambda: many_kmeans(wide, [10] * 8, seeds=range(8), n_jobs=1),
-        "scikit-learn, 8000x300 k=10, 8 runs": lambda: [KMeans(10, n_init=1, random_state=s).fit(wide) for s in range(8)],
-        "generate.random_k digits": lambda: cs.generate.random_k(digits, n_clusterings=20, random_state=0, n_jobs=1),
-        "generate.metric_subspace digits": lambda: cs.generate.metric_subspace(digits[:600], n_clusterings=6, random_state=0, n_jobs=1),
-        "generate.landmarks digits": lambda: cs.generate.landmarks(digits, n_clusterings=6, random_state=0, n_jobs=1),
+        "scikit-learn, 8000x300 k=10, 8 runs": lambda: [
+            KMeans(10, n_init=1, random_state=s).fit(wide) for s in range(8)
+        ],
+        "generate.random_k digits": lambda: cs.generate.random_k(
+            digits, n_clusterings=20, random_state=0, n_jobs=1
+        ),
+        "generate.metric_subspace digits": lambda: cs.generate.metric_subspace(
+            digits[:600], n_clusterings=6, random_state=0, n_jobs=1
+        ),
+        "generate.landmarks digits": lambda: cs.generate.landmarks(
+            digits, n_clusterings=6, random_state=0, n_jobs=1
+        ),
         "unique_rows 300000x20": lambda: unique_rows(many),
         "scores of 300000 labels": lambda: cs.metrics.scores(many[:, 1], many[:, 0]),
-        "ConsensusClustering 600 digits": lambda: cs.ConsensusClustering(10, random_state=0, n_jobs=1).fit(digits[:600]),
+        "ConsensusClustering 600 digits": lambda: cs.ConsensusClustering(10, random_state=0, n_jobs=1).fit(
+            digits[:600]
+        ),
         "MDEC 600 digits": lambda: cs.MDEC(10, n_clusterings=10, random_state=0, n_jobs=1).fit(digits[:600]),
         "SPMTC 600 digits": lambda: cs.SPMTC(10, random_state=0, n_jobs=1).fit(digits[:600], task=tasks),
-    }  # fmt: skip
+    }
     slow = {"NRSEC": 500, "RSEC": 800, "BestOf": 500, "TRCE": 800, "RCE": 800}
     for name in registered():
         n = slow.get(name, 2000)
@@ -164,8 +175,9 @@ def noise_beside(now: dict[str, Any], before: dict[str, Any] | None) -> float:
 
 
 def compared(now: dict[str, Any], before: dict[str, Any] | None) -> list[dict[str, Any]]:
-    """One row for each case: what it takes of the reference, now and then; the change beside the median's on
-    another processor.
+    """One row for each case: its time over the reference, now and in the baseline.
+
+    On another processor the change is given beside the median's.
     """
     old = (before or {}).get("cases", {})
     changes = {name: case["ratio"] / old[name]["ratio"] for name, case in now["cases"].items() if name in old}

@@ -1,5 +1,6 @@
-"""Walks, links, factors, ridge representations and learned graphs written down plainly: every pair of objects
-in dense numpy, nothing merged.
+"""Walks, links, factors, ridge representations and learned graphs written plainly, without merging objects.
+
+Every pair of objects is held in dense numpy.
 
 For speed and score beside the library's versions (``bench_baselines``), not for use.
 """
@@ -187,7 +188,7 @@ def together(labels: np.ndarray) -> np.ndarray:
 
 
 def rce(labels: np.ndarray, c: int, rounds: int = 20) -> np.ndarray:
-    """With one matrix of pairs a clustering, cleaned anew in every round; both weights 1."""
+    """With one matrix of pairs a clustering, cleaned again in every round; both weights 1."""
     S = together(labels)
     m, tiny = len(S), 2.0**-52
     A, D = S.mean(axis=0), None
@@ -263,8 +264,9 @@ def trce(labels: np.ndarray, c: int, gamma: float = 1.0) -> np.ndarray:
 
 
 def ceshl(labels: np.ndarray, c: int, rounds: int = 100, lam: float = 1.0) -> np.ndarray:
-    """With the graph of all pairs, whose eigenvectors are found in every round; one without exactly c pieces
-    is cut.
+    """With the graph of all pairs, whose eigenvectors are found in every round.
+
+    A graph without exactly c pieces is cut.
     """
     Y = indicator(labels)
     K = Y.T @ Y

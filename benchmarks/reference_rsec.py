@@ -1,5 +1,6 @@
-"""RSEC and NRSEC as one would write them from the paper: n x n matrices, a full SVD and eigendecomposition
-every step.
+"""RSEC and NRSEC as one would write them from the paper.
+
+They take n x n matrices, and a full SVD and eigendecomposition in every step.
 
 This is what the library's version is timed and checked against. It has the same readings of the paper as the
 library's defaults, and none of its devices: no compression, no rotation, no partial spectra, one precision.
@@ -27,8 +28,9 @@ def rsec(
     linearize_at: tuple[np.ndarray, np.ndarray] | None = None,
     start: dict | None = None,
 ) -> dict:
-    """J, Z, E, H and history. ``linearize_at`` = (singular values of J, E) for NRSEC; ``start`` = an earlier
-    answer.
+    """J, Z, E, H and history.
+
+    ``linearize_at`` = (singular values of J, E) for NRSEC; ``start`` = an earlier answer.
     """
     n = len(S)
     values, slopes_E = (np.zeros(0), 1.0)

@@ -1,5 +1,4 @@
-"""SPCE as one would write it from the paper: all n x n x m arrays, NumPy, a full eigendecomposition every
-step.
+"""SPCE as one would write it from the paper: n x n x m arrays, and a full eigendecomposition in every step.
 
 This is what the library's version is timed and checked against. It follows the authors' program: at most 5
 inner steps for r = 0.9 .. 0.6 and 20 for r = 0.5, rho carried over, eigenvalue tests, components as clusters.

@@ -1,8 +1,8 @@
-"""Tables of measured figures: kept as JSON with commit, machine and load, and written into the pages from
-    there.
+"""Tables of measured figures: kept as JSON with commit, machine and load, and written into the pages.
 
     python -m benchmarks.stored                      what there is, and how old it is
-    python -m benchmarks.stored spce kmeans-grid     measure these, keep them in results/measured/ and write the pages
+    python -m benchmarks.stored spce kmeans-grid     measure these, keep them in results/measured/ and write
+                                                     the pages
     python -m benchmarks.stored --pages              write the pages from what is kept
 
 A page shows a table where it says ``<!-- measured: NAME | COLUMN, COLUMN as NAME, ... -->``, up to ``<!-- end

@@ -25,8 +25,9 @@ N = 600
 
 
 def of_two_tasks(X: np.ndarray) -> np.ndarray:
-    """The first half of the images and the second, by other writers, are two tasks; clusters are numbered
-    alike.
+    """The first half of the images and the second, by other writers, are two tasks.
+
+    Clusters are numbered alike.
     """
     tasks = np.arange(len(X)) * 2 // len(X)
     return cs.SPMTC(n_clusters=10, random_state=0).fit(X, task=tasks).labels_

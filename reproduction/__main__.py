@@ -22,7 +22,7 @@ def say(text: str) -> None:
 
 
 def _running(command: Callable[..., None]) -> Callable[..., None]:
-    """The options of whatever runs cells; ``memory_limit`` arrives in bytes, ``note`` is where to say things."""
+    """The options of all commands that run cells; ``memory_limit`` is in bytes, ``note`` prints messages."""
 
     @click.option("--data", metavar="DIR", help="Folder of data sets (.npz, .mat or .csv by name).")
     @click.option(

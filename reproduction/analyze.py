@@ -27,7 +27,7 @@ WORDS = {"default": "default", "tuned": "tuned by the truth", "printed": "printe
 _COLUMNS = list(WORDS)
 #: Parts of the objects: confidence above .9, from .6 to .9, below .6.
 CONFIDENCE = ("surest", "middle", "rest")
-#: Of the range of a measure: a method that is further below the one it is held against has lost the set.
+#: Share of the range of a measure: a method that is further below its rival has lost the set.
 LOSS = 0.05
 #: The columns of each table; all begin with the protocol.
 SCHEMA = {
@@ -35,12 +35,13 @@ SCHEMA = {
     for name, columns in {
         "figures": "measure set vary method column runs mean std printed printed_std difference reached "
         "reaching p_against_best among_best note verdict evidence",
-        "comparisons": "measure column group sets method average rank rsec_score shared difference worst lost",
+        "comparisons": "measure column group sets method average rank rsec_score shared difference worst "
+        "lost",
         "tests": "measure column group sets methods chi2 p f f_p critical_difference",
         "curves": "measure set vary method line parameter value mean",
         "costs": "method column cells mean_seconds longest_seconds mean_processor_seconds peak_bytes",
-        "reliability": "set group method column surest_objects surest_right middle_objects middle_right rest_objects "
-        "rest_right",
+        "reliability": "set group method column surest_objects surest_right middle_objects middle_right "
+        "rest_objects rest_right",
         "sets": "set file objects features classes printed_shape differences",
         "runs": "date cores machine workers threads versions commits base_minutes",
         "remarks": "kind text cells",
@@ -71,14 +72,12 @@ def paired_t_test(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def ranks(table: np.ndarray) -> np.ndarray:
-    """(sets, methods) rank of each method on each set: 1 is best, equal scores share, what failed comes last."""
+    """(sets, methods) rank of each method on each set: 1 is best, ties share, failures come last."""
     return stats.rankdata(np.where(np.isnan(table), np.inf, -table), axis=1)
 
 
 def rsec_score(table: np.ndarray) -> np.ndarray:
-    """(methods,) sum over sets of R(A_i, D_j) / max_i R(A_i, D_j); a set that a method failed on adds
-    nothing.
-    """
+    """(methods,) sum over sets of R(A_i, D_j) / max_i R(A_i, D_j); a failed set adds nothing."""
     best = np.nanmax(table, axis=1, keepdims=True)
     return np.nansum(np.divide(table, best, out=np.zeros_like(table), where=best > 0), axis=0)
 
@@ -155,7 +154,7 @@ def _group(record: dict) -> tuple:
 
 
 def scores(protocol: Protocol, measure: Measure, cells: list[dict]) -> pd.DataFrame:
-    """One line per cell (and task), in the protocol's order of sets, tasks, variations, methods and columns."""
+    """One line per cell (and task), in the order of the protocol: set, task, variation, method, column."""
     sets, methods = ([item.name for item in items] for items in (protocol.sets, protocol.methods))
     labels = [None, *(variation.label for variation in protocol.variations)]
     printed_as = {item.name: item.printed_as or item.name for item in protocol.sets}
@@ -224,8 +223,9 @@ def tables(protocol: Protocol, records: Records) -> dict[str, pd.DataFrame]:
 
 
 def _whole_grids(protocol: Protocol, cells: list[dict]) -> tuple[list[dict], list[dict]]:
-    """The cells without those of a grid that was stopped in the middle of an ensemble, and a remark for each
-    of these.
+    """The cells without those of a grid that was stopped in the middle of an ensemble.
+
+    There is a remark for each of these.
 
     Where each ensemble has a best setting of its own, that of a few settings is not the best of the grid.
     What an ensemble's grid should hold is what the same method has on the most complete one of the set; a
@@ -244,8 +244,8 @@ def _whole_grids(protocol: Protocol, cells: list[dict]) -> tuple[list[dict], lis
     remarks = [
         {
             "kind": "left out",
-            "text": f"{method} on {' '.join(filter(None, [name, variation]))}, ensemble {repetition + 1}: {count} of "
-            f"{most[name, variation, method]} settings of the grid were run",
+            "text": f"{method} on {' '.join(filter(None, [name, variation]))}, ensemble {repetition + 1}: "
+            f"{count} of {most[name, variation, method]} settings of the grid were run",
             "cells": count,
         }
         for (name, variation, method, repetition), count in cut.items()
@@ -285,7 +285,7 @@ def _figures(protocol: Protocol, measure: Measure, found: pd.DataFrame) -> Itera
 
 
 def compared(mean: float, printed: tuple | None, digits: int) -> dict:
-    """Ours beside the printed figure: reached means no more than one printed deviation below it, or better."""
+    """Ours beside the printed figure: reached if at most one printed deviation below it, or better."""
     if printed is None:
         return {}
     difference = mean - printed[0]
@@ -305,9 +305,7 @@ def _reaching(values: Iterable[float], printed: tuple | None, digits: int) -> fl
 
 
 def beyond(difference: float, deviation: float | None, digits: int) -> float:
-    """By how much a difference is larger than one deviation (0 where there is none) at a precision of so many
-    digits.
-    """
+    """By how much a difference exceeds one deviation at a precision of so many digits (0 if it does not)."""
     held = 0.0 if deviation is None or np.isnan(deviation) else deviation
     return abs(difference) - held - 0.5001 * 10.0**-digits
 
@@ -396,8 +394,9 @@ def _compared_methods(table: np.ndarray, methods: list[str], *, test: bool) -> I
 
 
 def _held_against(table: np.ndarray, methods: list[str], rival: str | None) -> dict[str, dict]:
-    """Method -> over the sets that it and its rival could do: mean and lowest difference, and how many sets
-    it lost.
+    """Method -> mean and lowest difference to its rival, and how many sets it lost.
+
+    Only sets that both could do count.
     """
     if rival not in methods:
         return {}
@@ -411,7 +410,7 @@ def _held_against(table: np.ndarray, methods: list[str], rival: str | None) -> d
 
 
 def _curves(protocol: Protocol, found: pd.DataFrame) -> Iterator[dict]:
-    """Scores over the first parameter of each grid, one line per value of the others; mean over repetitions."""
+    """Scores over the first parameter of each grid, one line per value of the others, mean of repetitions."""
     for method in protocol.methods:
         if method.tuned is None or isinstance(method.tuned.grid, list):
             continue
@@ -486,8 +485,9 @@ def _commits(cells: list[dict]) -> str:
 
 
 def _base_minutes(protocol: Protocol, records: Records) -> float:
-    """Processor minutes of the base clusterings that runs of a protocol made; those found made by another are
-    counted there.
+    """CPU minutes of the base clusterings that runs of a protocol made.
+
+    Those that another protocol made are counted there.
     """
     seconds, running = 0.0, ""
     for record in records.records:

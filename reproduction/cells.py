@@ -48,8 +48,9 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The cell's name; its seed comes from this alone. Parameters go by their first names
-        (:mod:`.former`).
+        """The cell's name; its seed comes from this alone.
+
+        Parameters go by their first names (:mod:`.former`).
         """
         setting = setting_of(self.column, first_params(self.method.method, self.params))
         parts = (self.protocol, self.item.name, self.vary, first_row(self.method.name), self.column, setting)
@@ -67,8 +68,9 @@ class Cell:
 
     @property
     def digest(self) -> str:
-        """Of everything in the protocol that the result depends on: an edited protocol runs again where it
-        changed.
+        """Digest of everything in the protocol that the result depends on.
+
+        An edited protocol runs again where it changed.
         """
         taken = {key: getattr(self.ensembles, key) for key in ("size", "take", "missing")}
         return digest(
@@ -133,7 +135,7 @@ def seed_of(name: str) -> int:
 
 
 def make_plan(protocol: Protocol, data: Any, *, tuned: bool = True) -> Plan:
-    """The cells of a protocol that can run here; sets and methods that cannot are told apart with the reason."""
+    """The cells of a protocol that can run here, and the sets and methods that cannot, with the reason."""
     plan = Plan()
     reasons = {method.name: unavailable(method) for method in protocol.methods}
     plan.skipped += [(name, why) for name, why in reasons.items() if why is not None]
@@ -163,8 +165,9 @@ def make_plan(protocol: Protocol, data: Any, *, tuned: bool = True) -> Plan:
 
 
 def _from_pool(ensembles: Ensembles, members: int, repetitions: int) -> Ensembles:
-    """A file of base clusterings is the generator: cut it into consecutive ensembles, or draw if it is too
-    small.
+    """Cut a file of base clusterings into consecutive ensembles, or draw from it if it is too small.
+
+    The file takes the place of the generator.
     """
     size, take = min(ensembles.size, members), ensembles.take
     if take in ("all", "first"):

@@ -1,5 +1,6 @@
-"""What the kept tables hold, step by step, so that one command makes all of them in one folder and of one
-state of the code.
+"""The steps that make the kept tables.
+
+One command makes all of them in one folder, from one state of the code.
 """
 
 from __future__ import annotations
@@ -21,8 +22,9 @@ PLAN = Path(__file__).parent / "kept.json"
 
 
 class Step(Struct, frozen=True, forbid_unknown_fields=True):
-    """A part of a protocol; all of it where nothing else is said. Slow methods and large sets have fewer
-    repetitions.
+    """A part of a protocol, or all of it by default.
+
+    Slow methods and large sets have fewer repetitions.
     """
 
     protocol: str
@@ -50,8 +52,9 @@ def run_kept(
     on_note: Callable[[str], None] = lambda sentence: None,
     **options: Any,
 ) -> Iterator[tuple[Step, Outcome]]:
-    """Run the steps of the plan (of some protocols ``only``) into one results folder; ``options`` are those
-    of :func:`.run`.
+    """Run the steps of the plan (of some protocols ``only``) into one results folder.
+
+    ``options`` are those of :func:`.run`.
 
     Each step is told as it ends, with what came of it. A step whose sets are not there is noted, and the
     others go on.

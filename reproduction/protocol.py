@@ -149,8 +149,9 @@ class Method(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True
 
 
 class Measure(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
-    """A column of scores: ``key`` as stored results have it (reproduction.work.stored_names), ``scale`` 100
-    for percent.
+    """A column of scores.
+
+    ``key`` is as stored results have it (reproduction.work.stored_names), ``scale`` is 100 for percent.
     """
 
     name: str
@@ -321,8 +322,9 @@ def protocols() -> dict[str, Protocol]:
 
 
 def load_protocol(source: str | Path) -> Protocol:
-    """A protocol by name, or from a JSON file of your own (a path that ends in ``.json``), whose folder its
-    methods may be in.
+    """A protocol by name, or from a JSON file of your own (a path that ends in ``.json``).
+
+    Its methods may be in the folder of that file.
     """
     if str(source).endswith(".json"):
         protocol = read_protocol(Path(source))
@@ -375,8 +377,9 @@ def setting_name(params: Mapping[str, Any]) -> str:
 
 
 def setting_of(column: str, params: Mapping[str, Any]) -> str:
-    """What tells the cells of one method and column apart: the point of the grid; outside of a grid there is
-    one.
+    """What tells the cells of one method and column apart: the point of the grid.
+
+    Outside of a grid there is one.
     """
     return setting_name(params) if column == "tuned" else DEFAULT
 
@@ -386,9 +389,7 @@ def short(value: Any) -> str:
 
 
 def _called(items: tuple, name: str) -> list[int]:
-    """Positions of the sets or methods of that name; where no row has it, of those whose file or class has
-    it.
-    """
+    """Positions of the sets or methods of that name; if no row has it, those whose file or class has it."""
     low = name.lower()
     rows = [i for i, item in enumerate(items) if item.name.lower() == low]
     inner = [item.data if isinstance(item, DataSet) else item.method for item in items]

@@ -24,16 +24,19 @@ from .verdicts import VERDICTS, judged, lacking
 
 Tables = dict[str, pd.DataFrame]
 ABOUT = {
-    "figures": "every mean with its deviation and number of runs, the printed figure beside it, whether it was reached, and where not the "
-    "verdict with its evidence",
-    "comparisons": "averages over the sets, average ranks and RSEC's score, method by method and group by group of the sets, and how far "
-    "above or below the method that all are held against",
+    "figures": "every mean with its deviation and number of runs, the printed figure beside it, whether "
+    "it was reached, and where not the verdict with its evidence",
+    "comparisons": "averages over the sets, average ranks and RSEC's score, method by method and group by "
+    "group of the sets, and how far above or below the method that all are held against",
     "tests": "Friedman's test with the F of Iman and Davenport, and Nemenyi's critical difference",
     "curves": "means over the values of each grid that is tuned by the truth",
-    "costs": "time and peak memory of the consensus step alone (of all, where a method takes features), above what the process held before",
-    "reliability": "objects by confidence (above .9, from .6, below), and how many of them are rightly placed",
+    "costs": "time and peak memory of the consensus step alone (of all, where a method takes features), "
+    "above what the process held before",
+    "reliability": "objects by confidence (above .9, from .6, below), and how many of them are "
+    "rightly placed",
     "sets": "the data: shapes, ours and printed, and what differs",
-    "runs": "when, where, with which versions and at which commit, and how long making the base clusterings took",
+    "runs": "when, where, with which versions and at which commit, and how long making the base "
+    "clusterings took",
     "remarks": "what was left out, failed or warned",
 }
 _TEXTS = {
@@ -278,7 +281,7 @@ def _one_state(commits: set[str]) -> str:
 
 
 def _processor_minutes(costs: pd.DataFrame) -> float:
-    """Of the cells alone that came to an end; making the base clusterings is in the table of runs."""
+    """CPU minutes of the finished cells; making the base clusterings is in the table of runs."""
     return float((costs.cells * costs.mean_processor_seconds).sum() / 60)
 
 
@@ -328,9 +331,7 @@ def _shown(value: Any) -> str:
 
 
 def _misses_table(protocol: Protocol, figures: pd.DataFrame) -> str:
-    """Every printed figure that was missed, with its verdict: unexplained first, and there the largest gap
-    first.
-    """
+    """Every printed figure that was missed, with its verdict: unexplained ones and large gaps first."""
     measures = {measure.name: measure for measure in protocol.measures}
     rows = []
     for line in lacking(figures, measures).itertuples():
@@ -413,8 +414,9 @@ def _varied(protocol: Protocol, part: pd.DataFrame, measure: Measure) -> str:
 
 
 def _ranks(protocol: Protocol, column: str, mine: Tables) -> list[dict]:
-    """Averages and ranks of all measures in one table, and the tests in words; a block for each group of
-    sets.
+    """Averages and ranks of all measures in one table, and the tests in words.
+
+    There is a block for each group of sets.
     """
     every = _of(mine["comparisons"], column=column)
     out = []
@@ -443,11 +445,9 @@ def _ranks_of(
         for method in dict.fromkeys(lines.method)
     ]
     tests = [
-        f"{t.measure}: Friedman over {t.sets:.0f} sets and {t.methods:.0f} methods: chi-square "
-        f"{t.chi2:.2f}, p = {t.p:.3g}; "
-        f"F of Iman and Davenport {t.f:.2f}, p = {t.f_p:.3g}. Nemenyi: ranks closer than "
-        f"{t.critical_difference:.2f} are "
-        "not told apart at 5%."
+        f"{t.measure}: Friedman over {t.sets:.0f} sets and {t.methods:.0f} methods: chi-square {t.chi2:.2f}, "
+        f"p = {t.p:.3g}; F of Iman and Davenport {t.f:.2f}, p = {t.f_p:.3g}. Nemenyi: ranks closer than "
+        f"{t.critical_difference:.2f} are not told apart at 5%."
         for t in tested.itertuples()
     ]
     title = _titled(f"Averages and ranks over {_span(lines.sets)} sets, {WORDS[column]}", group)
@@ -475,8 +475,9 @@ def _held_against(protocol: Protocol, lines: pd.DataFrame, group: str) -> list[d
 
 
 def _reliability_table(counts: pd.DataFrame) -> str:
-    """Group by group: the share rightly placed at each confidence (mean over the sets), and on how many sets
-    in order.
+    """For each group: the share rightly placed at each confidence (mean over the sets).
+
+    It also says on how many sets the shares are in order.
     """
     rows = []
     for (group, method), part in counts.groupby(["group", "method"], sort=False):

@@ -53,7 +53,7 @@ _SPAWN = multiprocessing.get_context("spawn")  # a fork would inherit loaded lib
 
 @dataclass
 class Outcome:
-    """What a run did: cells finished now, found done before, failed; and what was left out, with the reason."""
+    """What a run did: cells finished, found done before, failed; and what was left out, with the reason."""
 
     done: int = 0
     before: int = 0
@@ -64,9 +64,8 @@ class Outcome:
 
     def __str__(self) -> str:
         return (
-            f"{self.done} cells run ({self.failed} failed), {self.before} done before, {self.bases} sets "
-            f"of base "
-            f"clusterings made, {self.seconds:.1f} s"
+            f"{self.done} cells run ({self.failed} failed), {self.before} done before, {self.bases} sets of "
+            f"base clusterings made, {self.seconds:.1f} s"
         )
 
 
@@ -151,7 +150,7 @@ def _keep_protocol(protocol: Protocol, folder: Path) -> None:
 
 
 def commit(folder: Path = Path(__file__).parent) -> str:
-    """The commit of the checkout that runs, with a + if files differ from it; empty where git does not know."""
+    """The commit of this checkout, with a + if files differ from it; empty where git does not know."""
     try:
         head, changes = (
             subprocess.run(
@@ -310,8 +309,9 @@ class _Pool:
             self._watch(worker)
 
     def _next(self) -> Cell | Base | None:
-        """What to do next; cells that another repetition has shown to be over a limit are recorded on the
-        way.
+        """What to do next.
+
+        Cells that another repetition has shown to be over a limit are recorded on the way.
         """
         while self.ready:
             task = self.ready.popleft()

@@ -129,12 +129,12 @@ def fingerprint(data: str, folder: str | os.PathLike[str] | None) -> str:
 
 @lru_cache(maxsize=1)
 def known_sets() -> dict[str, dict]:
-    """What is known of each file by name: sha256, shape, and how it differs from the set that was published."""
+    """What is known of each file, by name: sha256, shape, and how it differs from the published set."""
     return json.loads((Path(__file__).parent / "sets.json").read_text("utf-8"))
 
 
 def differences(item: DataSet, loaded: LoadedSet, sha: str) -> list[str]:
-    """In words, how what was loaded differs from what was printed and from the file that our notes describe."""
+    """How the loaded set differs from the printed one and from the file that our notes describe, in words."""
     out = []
     n, d = loaded.shape
     if item.n is not None and item.n != n:

@@ -11,8 +11,9 @@ from sklearn.neighbors import kneighbors_graph
 
 
 class NeighborSpectral(ClusterMixin, BaseEstimator):
-    """Two objects are joined if one is among the nearest of the other; all edges weigh the same, none leads
-    back to its object.
+    """Two objects are joined if one is among the nearest of the other.
+
+    All edges weigh the same, and none leads back to its object.
 
     scikit-learn's own graph of neighbors counts an object among its nearest, and halves an edge that goes one
     way only.

@@ -2,14 +2,16 @@
 
 A miss is explained by the first of these that holds, and is unexplained otherwise:
 
-    ensemble   a witness of its set (base clusterings, or a method that the protocol names) is off its own printed figure by more
-               than one deviation, either way, and by no less than what the miss lacks; or the same method
-               reaches the figure on other ensembles of the same set (the authors' own, or another draw)
-    tuned      our default misses, and the best of our grid by the truth reaches, there or in a protocol that stands for it, or
-               falls short by one of the other reasons
-    seed       the printed mean is no further above ours than our own deviation over the ensembles; or it is of one ensemble, and
-               one of ours reaches it
-    setting    the paper does not print a setting that the row depends on, and at another value of it the row reaches
+    ensemble   a witness of its set (base clusterings, or a method that the protocol names) is off its own
+               printed figure by more than one deviation, either way, and by no less than what the miss lacks;
+               or the same method reaches the figure on other ensembles of the same set (the authors' own, or
+               another draw)
+    tuned      our default misses, and the best of our grid by the truth reaches, there or in a protocol that
+               stands for it, or falls short by one of the other reasons
+    seed       the printed mean is no further above ours than our own deviation over the ensembles; or it is
+               of one ensemble, and one of ours reaches it
+    setting    the paper does not print a setting that the row depends on, and at another value of it the row
+               reaches
 
 A miss lacks what is missing to "reached" (:func:`.analyze.compared`), so that a witness that is a little off
 does not excuse a large gap.
@@ -33,7 +35,8 @@ VERDICTS = {
     "unexplained": "none of the following",
     "ensemble": "other base clusterings or features than those behind the printed table",
     "tuned": "the printed figure is tuned by the truth: our grid reaches it, our default does not",
-    "seed": "within our own deviation over the ensembles, or, where the printed figure is of one ensemble, reached by one of ours",
+    "seed": "within our own deviation over the ensembles, or, where the printed figure is of one ensemble, "
+    "reached by one of ours",
     "setting": "it depends on a setting that the paper does not print, and another value of it reaches",
 }
 
@@ -88,15 +91,16 @@ def verdict(miss: Any, grounds: Grounds, digits: int) -> tuple[str, str]:
 
 
 def _off(line: Any, digits: int) -> bool:
-    """Whether a witness is off print by more than one printed deviation; where none is printed, one of ours,
-    if there is one.
+    """Whether a witness is off print by more than one printed deviation.
+
+    Where none is printed, one of our deviations counts, if there is one.
     """
     deviation = line.std if np.isnan(line.printed_std) else line.printed_std
     return not np.isnan(deviation) and beyond(line.difference, deviation, digits) > 0
 
 
 def _reaching(miss: Any, others: Iterable[Any], digits: int) -> Any | None:
-    """Of other lines the best that reaches the printed figure of a miss."""
+    """The best of the other lines that reach the printed figure of a miss."""
     deviation = None if np.isnan(miss.printed_std) else miss.printed_std
     best = max(others, key=lambda line: line.mean, default=None)
     if best is None or compared(best.mean, (miss.printed, deviation), digits)["reached"] == "no":
@@ -194,9 +198,7 @@ def _same_ensembles(protocol: Protocol, known: dict[str, Protocol]) -> list[str]
 
 
 def lacking(figures: pd.DataFrame, measures: Mapping[str, Measure]) -> pd.DataFrame:
-    """The misses with what each ``lack``s to be reached: unexplained first, and there the largest gap to
-    print first.
-    """
+    """The misses with what each ``lack``s to be reached: unexplained ones and large gaps to print first."""
     missed = figures[figures.reached == "no"]
     lack = [beyond(f.difference, f.printed_std, measures[f.measure].digits) for f in missed.itertuples()]
     order = [list(VERDICTS).index(name) for name in missed.verdict]

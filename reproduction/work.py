@@ -56,7 +56,7 @@ def _leave_with_parent() -> None:
 
 
 def perform(task: Cell | Base, folder: str | None, file: str | None, memory_limit: int | None) -> dict:
-    """Do one task; an exception becomes part of the answer. ``file`` is where its base clusterings are kept."""
+    """Do one task; an exception becomes part of the answer. Its base clusterings are kept in ``file``."""
     try:
         limit_memory(memory_limit)
         with warnings.catch_warnings(record=True) as caught:
@@ -95,8 +95,9 @@ def clean(value: Any) -> Any:
 
 
 def limit_memory(n_bytes: int | None) -> None:
-    """Refuse allocations beyond ``n_bytes`` above what the process holds now; the runner watches what this
-    misses.
+    """Refuse allocations beyond ``n_bytes`` above what the process holds.
+
+    The runner watches what this misses.
     """
     if n_bytes is None:
         return
@@ -229,7 +230,7 @@ def taken(members: np.ndarray, ensembles: Ensembles, repetition: int, name: str)
 
 
 def drop_at_random(labels: np.ndarray, share: float, rng: np.random.Generator) -> None:
-    """Set that share of each column to missing, in place; columns and objects keep at least one label each."""
+    """Set this share of each column to missing, in place; each column and object keeps at least one label."""
     n = labels.shape[0]
     whole = labels.copy()
     for column in labels.T:
@@ -359,8 +360,9 @@ def stored_names(measured: dict[str, Any]) -> dict[str, Any]:
 
 
 def score(labels: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """All measures, and pairwise F1 as some tables print it; an object without a label is in a cluster of its
-    own kind.
+    """All measures, and pairwise F1 as some tables print it.
+
+    An object without a label is in a cluster of its own kind.
     """
     return {
         **stored_names(metrics.scores(truth, labels, missing="cluster")),
@@ -369,8 +371,9 @@ def score(labels: np.ndarray, truth: np.ndarray) -> dict[str, float]:
 
 
 def f1_self_pairs(labels: np.ndarray, truth: np.ndarray) -> float:
-    """Pairwise F1 over ordered pairs with each object paired with itself too: (2 TP + n) / (2 TP + FP + FN +
-    n).
+    """Pairwise F1 over ordered pairs, with each object paired with itself, too.
+
+    It is (2 TP + n) / (2 TP + FP + FN + n).
 
     The printed F1 of the SCCABG tables is this one (LWEA on the authors' ALLAML ensembles: .5811 to the
     digit, .5697 over proper pairs). It is never below the usual one.

@@ -1,5 +1,4 @@
-"""The oldest versions that we say we work with, as requirements for pip: ``python -m tests.oldest`` prints
-them.
+"""The oldest supported versions as requirements for pip: ``python -m tests.oldest`` prints them.
 
 They are read from what is installed, so that any Python will do. Tools that look at the source or make the
 site from it (the extras ``dev`` and ``docs``) are left out: they need not work beside old libraries.

@@ -1,7 +1,6 @@
-"""Every name that users may write: modules, functions, classes, what objects offer, and parameters with their
-defaults.
+"""Every public name: modules, functions, classes, attributes, and parameters with their defaults.
 
-``python -m tests.public_names`` writes the list anew to ``tests/public_names.txt``, where a change of it is
+``python -m tests.public_names`` writes the list again to ``tests/public_names.txt``, where a change of it is
 seen.
 """
 
@@ -36,9 +35,7 @@ def names_of(module: ModuleType) -> list[str]:
 
 
 def parameters(function: Any, *, bound: bool = False) -> str:
-    """As they are written in a call, with defaults and without types; ``bound`` if the first is the object
-    itself.
-    """
+    """Parameters as written in a call, with defaults and without types; ``bound`` drops the first one."""
     out: list[str] = []
     star = False
     for one in list(inspect.signature(function).parameters.values())[bound:]:
@@ -58,9 +55,7 @@ def default(value: Any) -> str:
 
 
 def offered(cls: type) -> dict[str, Any]:
-    """Public names of a class that the library wrote, by it or by what it derives from; None where only
-    declared.
-    """
+    """Public names of a class that the library wrote, in it or in its bases; None where only declared."""
     found: dict[str, Any] = {}
     for base in reversed(cls.__mro__):
         if base.__module__.startswith("consilience"):

@@ -1,5 +1,4 @@
-"""Write what follows from the register: ``make register``, after a line was added to
-``src/consilience/_register.py``.
+"""Write what follows from the register: ``make register``, after editing ``src/consilience/_register.py``.
 
 Names for type checkers and editors in the packages, and a row in the table of ``docs/methods/index.md``. What
 is there stays.

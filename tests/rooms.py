@@ -1,5 +1,6 @@
-"""The rooms of the package, as ``architecture.toml`` declares them: ``python -m tests.rooms`` writes their
-table in CONTRIBUTING.md.
+"""The rooms of the package, as ``architecture.toml`` declares them.
+
+``python -m tests.rooms`` writes their table in CONTRIBUTING.md.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def packages_of(path: Path) -> set[str]:
 
 @cache
 def edges(when: str) -> dict[tuple[str, str], str]:
-    """(room, room that it imports) -> the first place where it does; exports of the package itself are none."""
+    """(room, room that it imports) -> its first place; exports of the package itself do not count."""
     found: dict[tuple[str, str], str] = {}
     for path in files():
         here = room_of_file(path)

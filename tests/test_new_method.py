@@ -1,5 +1,6 @@
-"""A new method is a file, a line in the register and a page: on a copy of the package, what is missing is
-said by file and line.
+"""A new method is a file, a line in the register and a page.
+
+On a copy of the package, what is missing is reported by file and line.
 """
 
 from __future__ import annotations

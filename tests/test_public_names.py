@@ -1,4 +1,4 @@
-"""The names that users write are those of the list: none comes, goes or changes its parameters by accident."""
+"""The names that users write are those of the list; none comes, goes or changes parameters by accident."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def test_public_names_are_those_of_the_list():
     listed, found = public_names.LIST.read_text("utf-8").splitlines(), public_names.lines()
     changed = "\n".join(unified_diff(listed, found, "public_names.txt", "the library", lineterm="", n=0))
     assert listed == found, (
-        f"{changed}\nIf that is meant, write the list anew with 'python -m tests.public_names', commit it "
+        f"{changed}\nIf that is meant, write the list again with 'python -m tests.public_names', commit it "
         f"with the change, add "
         "a sentence to changelog.d/ and what was renamed to RETIRED in tests/docs/test_names.py."
     )

@@ -176,7 +176,7 @@ def test_type_checkers_see_what_is_registered(room):
 
 
 def test_the_front_door_is_small():
-    """What stands at the top is what most users need; names of other packages are not taken by ``import *``."""
+    """The top holds what most users need; names of other packages are not taken by ``import *``."""
     assert len(cs.__all__) <= 24
     assert not {"io", "dask", "anndata"} & set(cs.__all__)
     assert {"io", "dask", "anndata"} <= set(dir(cs))

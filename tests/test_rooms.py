@@ -1,4 +1,4 @@
-"""Who imports whom is what ``architecture.toml`` says, and what starts with an underscore stays in its room."""
+"""Who imports whom is in ``architecture.toml``, and names with an underscore stay in their room."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_the_table_of_contributing_is_the_declared_one():
 
 
 def test_methods_do_not_import_methods():
-    """What two methods share moves to the kernels, or to a file of their room that no method is defined in."""
+    """What two methods share moves to the kernels, or to a file of their room that defines no method."""
     homes = {
         tuple(entry.module.split(".")) for entry in _register.ESTIMATORS if entry not in _register.FEATURES
     }

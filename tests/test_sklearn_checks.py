@@ -21,14 +21,16 @@ IN_FULL = (
     "LSSMTC",
 )
 
-#: Of every consensus method, which takes labels where the checks pass measurements.
+#: Checks that every consensus method fails, since it takes labels where the checks pass measurements.
 OF_METHODS = {
-    "check_clustering": "Normal numbers are refused as features, by a message that names ConsensusClustering.",
+    "check_clustering": "Normal numbers are refused as features, by a message that names "
+    "ConsensusClustering.",
     "check_sample_weight_equivalence_on_dense_data": "Uniform numbers are refused as features.",
     "check_transformer_data_not_an_array": "A list of lists is taken for one vector per clustering.",
     "check_n_features_in": "Base clusterings are counted by n_clusterings_.",
     "check_n_features_in_after_fitting": "Base clusterings are counted by n_clusterings_.",
-    "check_all_zero_sample_weights_error": "The message says that weights are positive, and names the first that is not.",
+    "check_all_zero_sample_weights_error": "The message says that weights are positive, and names the first "
+    "that is not.",
     "check_complex_data": "The message is about labels that cannot be categories.",
     "check_estimators_empty_data_messages": "The message is about clusterings, not features.",
     "check_fit2d_1sample": "The message is about objects, not samples.",
@@ -36,18 +38,18 @@ OF_METHODS = {
 }
 _CLASSIFIER = "The check takes all that has predict_proba for a classifier."
 _MEMBERS = "Members are drawn at random: from repeated objects others than from weighted ones."
-#: Of the estimators of features with a consensus inside.
+#: Checks that estimators of features with a consensus inside fail.
 OF_FEATURES = {
     "check_estimator_sparse_array": _CLASSIFIER,
     "check_estimator_sparse_matrix": _CLASSIFIER,
     "check_sample_weight_equivalence_on_dense_data": _MEMBERS,
     "check_sample_weight_equivalence_on_sparse_data": _MEMBERS,
 }
-#: Of the multi-task methods.
+#: Checks that the multi-task methods fail.
 OF_TASKS = {
     "check_n_features_in_after_fitting": "The message of predict about the number of features is our own.",
 }
-#: Of single estimators.
+#: Checks that single estimators fail.
 MORE = {
     "CoassociationKMeans": {
         "check_transformer_n_iter": "The start is the answer where objects are few: no iteration is needed."

@@ -298,9 +298,15 @@ def test_objects_that_no_member_saw_name_remedies_that_work():
 
 @pytest.mark.parametrize(
     ("name", "cls"),
-    [("eac", "EvidenceAccumulation"), ("EAC", "EvidenceAccumulation"), ("evidence_accumulation", "EvidenceAccumulation"),
-     ("cokm", "CoassociationKMeans"), ("coassociation_kmeans", "CoassociationKMeans"), ("LWEA", "LWEA")],
-)  # fmt: skip
+    [
+        ("eac", "EvidenceAccumulation"),
+        ("EAC", "EvidenceAccumulation"),
+        ("evidence_accumulation", "EvidenceAccumulation"),
+        ("cokm", "CoassociationKMeans"),
+        ("coassociation_kmeans", "CoassociationKMeans"),
+        ("LWEA", "LWEA"),
+    ],
+)
 def test_short_names(name, cls):
     assert cs.consensus.method(name).__name__ == cls
     model = cs.ConsensusClustering(3, method=name, random_state=0).fit(X)

@@ -1,6 +1,4 @@
-"""Threads change the time an answer takes, and nothing else: the same bits, and BLAS on one thread wherever
-we compute.
-"""
+"""Threads change only the time of an answer: the same bits, and BLAS on one thread wherever we compute."""
 
 from __future__ import annotations
 
@@ -121,7 +119,7 @@ def test_generators_answer_alike(eager, name):
 
 
 def digest() -> str:
-    """Of every method's and generator's answer, on two threads."""
+    """Digest of the answers of every method and generator, on two threads."""
     sharing.ALONE = 0.0
     kept = hashlib.sha256()
     for labels in ensembles().values():
@@ -135,7 +133,10 @@ def digest() -> str:
 
 def test_answers_do_not_depend_on_the_number_of_threads_blas_was_given():
     root = Path(__file__).resolve().parent.parent
-    code = "import warnings; warnings.simplefilter('ignore'); from tests.test_threads import digest; print(digest())"
+    code = (
+        "import warnings; warnings.simplefilter('ignore'); "
+        "from tests.test_threads import digest; print(digest())"
+    )
     kept = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     found = [
         subprocess.run(
@@ -154,9 +155,7 @@ def test_answers_do_not_depend_on_the_number_of_threads_blas_was_given():
 
 @pytest.fixture
 def watched(monkeypatch, eager):
-    """(number of BLAS and OpenMP threads in every task that runs, whether restored) for a user who has set
-    three.
-    """
+    """(number of BLAS and OpenMP threads in each task, whether restored) for a user who has set three."""
     seen: set[int] = set()
     plain = parallel._Run.__init__
 

@@ -202,12 +202,16 @@ def test_the_scale_of_weights_does_not_decide_ties(name, scale):
 
 MAKERS = {
     "kmeans": lambda X, w: generate.kmeans(X, n_clusterings=3, n_clusters=4, sample_weight=w, random_state=0),
-    "random starts": lambda X, w: generate.kmeans(X, n_clusterings=3, n_clusters=4, init="random", sample_weight=w, random_state=0),
+    "random starts": lambda X, w: generate.kmeans(
+        X, n_clusterings=3, n_clusters=4, init="random", sample_weight=w, random_state=0
+    ),
     "random_k": lambda X, w: generate.random_k(X, n_clusterings=3, sample_weight=w, random_state=0),
     "random_features": lambda X, w: generate.random_features(
         X, n_clusterings=3, n_clusters=4, feature_fraction=0.5, sample_weight=w, random_state=0
     ),
-    "stratified": lambda X, w: generate.stratified(X, n_clusterings=3, n_clusters=4, feature_fraction=0.5, sample_weight=w, random_state=0),
+    "stratified": lambda X, w: generate.stratified(
+        X, n_clusterings=3, n_clusters=4, feature_fraction=0.5, sample_weight=w, random_state=0
+    ),
     "bagging": lambda X, w: generate.bagging(
         X, n_clusterings=3, n_clusters=4, bootstrap=True, unseen="nearest", sample_weight=w, random_state=0
     ),
@@ -217,7 +221,7 @@ MAKERS = {
     "landmarks": lambda X, w: generate.landmarks(
         X, n_clusterings=3, n_landmarks=50, n_clusters=(None, 20), sample_weight=w, random_state=0
     ),
-}  # fmt: skip
+}
 
 
 #: Recipes of their members tell the inertia.

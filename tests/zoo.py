@@ -32,8 +32,9 @@ def planted(seed: int = 0, n: int = 60, m: int = 8, c: int = 3, noise: float = 0
 
 
 def clear(seed: int = 0, n: int = 100, m: int = 10, c: int = 2, noise: float = 0.02, missing: float = 0.0):
-    """(labels (n, m), truth): c equal clusters that every base clustering has but for a few labels; some are
-    missing.
+    """(labels (n, m), truth): c equal clusters, which every base clustering has but for a few labels.
+
+    Some labels are missing.
     """
     rng = np.random.default_rng(seed)
     truth = np.arange(n) * c // n
@@ -54,7 +55,7 @@ def same_partition(a, b) -> bool:
 def random_sparse(
     shape: tuple[int, int], density: float, format: str = "csr", seed: int | np.random.Generator = 0
 ):
-    """Sparse array of that share of uniform numbers (the argument that seeds SciPy's own changed its name)."""
+    """Sparse array with this share of uniform numbers (the seed of SciPy's own has two names by version)."""
     rng = np.random.default_rng(seed)
     size = shape[0] * shape[1]
     places = rng.choice(size, round(density * size), replace=False, shuffle=False)

@@ -38,7 +38,7 @@ def public(room: str) -> list[str]:
 
 
 def rooms() -> dict[str, tuple[str, str]]:
-    """Rooms as registered; one that is new gets its name for a heading, and the first line of its docstring."""
+    """Rooms as registered; a new one gets its name as heading and the first line of its docstring."""
     known = {}
     for room in _register.ROOMS:
         module = importlib.import_module(f"consilience.{room}")
@@ -47,8 +47,9 @@ def rooms() -> dict[str, tuple[str, str]]:
 
 
 def groups() -> dict[str, list[str]]:
-    """What stands at the top of the package, by kind; classes of consensus methods have the page of their
-    room.
+    """The names at the top of the package, by kind.
+
+    Classes of consensus methods have the page of their room.
     """
     kinds = {
         "Data": _register.CONTAINERS,

@@ -54,8 +54,9 @@ def figures(classes: list[str]) -> str:
 
 
 def ranks(protocol: str, measure: str) -> str:
-    """A table of stored averages and ranks, methods in the order of their mean rank; a method that could not
-    be run on all sets of a group has no average there.
+    """A table of stored averages and ranks, methods in the order of their mean rank.
+
+    A method that could not be run on all sets of a group has no average there.
     """
 
     def stored(table: str) -> list[dict[str, str]]:
@@ -120,7 +121,7 @@ def _shown(rows: dict[str, Row], measures: list[str], figure: str) -> str:
 
 
 def cells(protocol: str, column: str, measures: list[str], methods: list[str]) -> str:
-    """Means, each with the number of ensembles where that is not the same for all, beside the printed ones."""
+    """Means beside the printed ones, each with its number of ensembles where these numbers differ."""
     found = _stored_cells(protocol, column, measures, methods)
     every = [rows[method] for rows in found.values() for method in methods if method in rows]
     counts = {row["runs"] for rows in every for row in rows.values() if row["runs"]}
@@ -193,8 +194,9 @@ def grid(protocol: str, column: str, measures: list[str], methods: list[str]) ->
 
 
 def _grid_of(rows: list[Row], measures: list[str]) -> str:
-    """A row a value of the first parameter and a column one of the second, if there is one; the best by the
-    first measure in bold.
+    """A row for each value of the first parameter and a column for each of the second, if there is one.
+
+    The best by the first measure is bold.
     """
     means: dict[tuple[str, str], dict[str, str]] = {}
     for row in rows:
@@ -220,7 +222,7 @@ def _cells_or_curves(match: re.Match[str]) -> str:
 
 
 def figure(name: str, words: str, up: str) -> str:
-    """Two images, of which the theme shows the one that suits; the words are read out once, and stand below."""
+    """Two images, of which the theme shows one; the words are read out once, and stand below."""
     return f"""
 ```{{image}} {up}{FOLDER}/{name}-light.svg
 :class: only-light drawing

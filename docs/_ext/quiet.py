@@ -1,6 +1,4 @@
-"""What a reader of the site does not need to hear: what the theme tells the console, and that this machine
-compiles.
-"""
+"""Hide what readers of the site do not need: the theme's console messages, and notices of compilation."""
 
 from __future__ import annotations
 
@@ -19,9 +17,7 @@ def hush(app: Any, fault: Exception | None) -> None:
 
 
 def first_use(gallery_conf: dict[str, Any], example: str) -> None:
-    """Called in the process of an example before it runs: its output does not depend on what was compiled
-    before.
-    """
+    """Called before an example, in its process: output does not depend on what was compiled before."""
     from consilience._kernels.compile.jit import NOTICE
 
     NOTICE.said = True

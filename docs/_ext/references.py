@@ -1,6 +1,4 @@
-"""References in docstrings to what has no page of its own: text, if the name exists; a warning, if it does
-not.
-"""
+"""References in docstrings to names without a page: text if the name exists, a warning if it does not."""
 
 from __future__ import annotations
 
@@ -27,8 +25,9 @@ def candidates(node: Any) -> list[str]:
 
 
 def resolve(name: str) -> Any:
-    """What the name stands for, None if for nothing; a field that only objects of a class have stands for its
-    name.
+    """What the name stands for, or None.
+
+    A field that only objects of a class have stands for its name.
     """
     try:
         return resolve_name(name)

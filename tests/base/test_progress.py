@@ -1,6 +1,4 @@
-"""What takes a while says how far it is and how long it still takes, in generation and in consensus; else
-nothing is said.
-"""
+"""Generation and consensus that take a while show progress and remaining time; short ones print nothing."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""A whole study: the answer, what it rests on, what it says, and that neither threads nor an interruption
-change it.
-"""
+"""A whole study: its answer, evidence and messages; neither threads nor an interruption change it."""
 
 from __future__ import annotations
 
@@ -98,11 +96,10 @@ def test_no_clusters(nothing):
 def test_what_is_said(study, nothing):
     assert study.summary() == (
         "4 clusters (verdict: strong, of k = 2, 3, 4 and 5). Both tests show more structure than one "
-        "Gaussian cloud of the same covariance "
-        "(inertia p = 0.100, stability p = 0.100; each test at 0.1). Gain, eigengap, lifetime, rcsi and "
-        "silhouette name 4. No other number stands out. "
-        "Not tested: whether one cloud of another shape than a Gaussian would show as much, and numbers of "
-        "clusters above 5."
+        "Gaussian cloud of the same covariance (inertia p = 0.100, stability p = 0.100; each test at 0.1). "
+        "Gain, eigengap, lifetime, rcsi and silhouette name 4. No other number stands out. Not tested: "
+        "whether one cloud of another shape than a Gaussian would show as much, and numbers of clusters "
+        "above 5."
     )
     assert nothing.summary().startswith(
         "1 cluster (verdict: none, of k = 2, 3, 4 and 5). Nothing shows more structure than one Gaussian "

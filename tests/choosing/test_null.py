@@ -1,6 +1,4 @@
-"""References without clusters: they have the covariance of the data to the last digit, and ranks among them
-are exact.
-"""
+"""References without clusters have the covariance of the data to the last digit; ranks are exact."""
 
 from __future__ import annotations
 
@@ -64,8 +62,9 @@ def test_uniform_references_fill_the_box():
 
 
 def test_ranks_are_exact_for_gaussian_data_in_few_and_many_dimensions():
-    """p <= 1/10 in one of ten sets, whatever the covariance: the statistic here is the largest fourth moment
-    of a score.
+    """p <= 1/10 in one of ten sets, whatever the covariance.
+
+    The statistic here is the largest fourth moment of a score.
     """
     rng = np.random.default_rng(3)
     hits, sets = 0, 400

@@ -1,6 +1,4 @@
-"""What the command line is given: any format on standard input, tables on their side, scales, and output that
-goes nowhere.
-"""
+"""The command line: any format on standard input, transposed tables, scales, and output that goes nowhere."""
 
 from __future__ import annotations
 
@@ -111,9 +109,7 @@ def test_scale_is_the_generators_preparation(folder, run):
 
 
 def test_features_with_other_units_need_scale(folder, run):
-    """One column of large numbers without meaning hides the others; --preprocess standardize brings them
-    back.
-    """
+    """One column of large meaningless numbers hides the others; --preprocess standardize brings them back."""
     table = cs.io.read_features("features.csv")
     noise = 1e4 * np.random.default_rng(1).normal(size=(60, 1))
     cs.io.write_features(np.hstack([table.X, noise]), "units.csv", sample_names=table.sample_names)
@@ -220,8 +216,12 @@ def test_one_cluster_is_one(folder, run):
 def test_a_full_disk_behind_standard_output_is_not_our_fault(folder, command):
     with open("/dev/full", "w") as full:
         result = subprocess.run(
-            [sys.executable, "-m", "consilience", *command], stdout=full, stderr=subprocess.PIPE, text=True, check=False
-        )  # fmt: skip
+            [sys.executable, "-m", "consilience", *command],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
     assert result.returncode == 2, result.stderr
     assert "No space left on device" in result.stderr
     assert "a bug in consilience" not in result.stderr

@@ -29,38 +29,95 @@ CLI = ("-m", "consilience")
     ("args", "message"),
     [
         (["consensus", "none.csv", "-k", "3"], "consilience: error: none.csv: no such file."),
-        (["consensus", "ensemble.csv", "-k", "0"], "n_clusters=0 is not valid: expected a whole number of at least 1."),
+        (
+            ["consensus", "ensemble.csv", "-k", "0"],
+            "n_clusters=0 is not valid: expected a whole number of at least 1.",
+        ),
         (["consensus", "ensemble.csv", "-k", "99"], "n_clusters=99 exceeds the 60 objects"),
         (["consensus", "ensemble.csv", "-k", "30"], "distinct objects"),
-        (["consensus", "ensemble.csv", "-k", "3", "-m", "magic"], "method='magic' is not known: choose one of"),
-        (["consensus", "ensemble.csv", "-k", "3", "--method-param", "magic=1"],
-         "EvidenceAccumulation has no parameter 'magic'; its parameters are distance, linkage, "
-         "min_cluster_size."),
-        (["consensus", "ensemble.csv", "-k", "3", "--method-param", "linkage"], "'linkage' is not a parameter: expected NAME=VALUE"),
-        (["consensus", "ensemble.csv", "-k", "3", "--method-param", "linkage=odd"], "linkage='odd' is not valid"),
-        (["consensus", "ensemble.csv", "-k", "3", "--method-param", "n_clusters=4"], "'n_clusters' is set by the option -k."),
-        (["consensus", "ensemble.csv", "-k", "3", "-c", "four"], "ensemble.csv has no column 'four'; it has 'one', 'two'"),
-        (["consensus", "ensemble.csv", "-k", "3", "-o", "ensemble.csv"], "ensemble.csv is the input file itself"),
+        (
+            ["consensus", "ensemble.csv", "-k", "3", "-m", "magic"],
+            "method='magic' is not known: choose one of",
+        ),
+        (
+            ["consensus", "ensemble.csv", "-k", "3", "--method-param", "magic=1"],
+            "EvidenceAccumulation has no parameter 'magic'; its parameters are distance, linkage, "
+            "min_cluster_size.",
+        ),
+        (
+            ["consensus", "ensemble.csv", "-k", "3", "--method-param", "linkage"],
+            "'linkage' is not a parameter: expected NAME=VALUE",
+        ),
+        (
+            ["consensus", "ensemble.csv", "-k", "3", "--method-param", "linkage=odd"],
+            "linkage='odd' is not valid",
+        ),
+        (
+            ["consensus", "ensemble.csv", "-k", "3", "--method-param", "n_clusters=4"],
+            "'n_clusters' is set by the option -k.",
+        ),
+        (
+            ["consensus", "ensemble.csv", "-k", "3", "-c", "four"],
+            "ensemble.csv has no column 'four'; it has 'one', 'two'",
+        ),
+        (
+            ["consensus", "ensemble.csv", "-k", "3", "-o", "ensemble.csv"],
+            "ensemble.csv is the input file itself",
+        ),
         (["consensus", "ensemble.csv", "-k", "3", "-o", "./ensemble.csv"], "is the input file itself"),
-        (["consensus", "none.csv", "-k", "3", "-o", "nowhere/out.csv"], "Cannot write nowhere/out.csv: the folder"),
-        (["consensus", "none.csv", "-k", "3", "-o", "out.xls"], "out.xls: unknown kind of file; the name must end in"),
-        (["cluster", "features.csv", "-k", "3", "-g", "random-k", "--generator-param", "n_clsters=4"],
-         "The generator random-k has no parameter 'n_clsters'; its parameters are n_clusters, init"),
+        (
+            ["consensus", "none.csv", "-k", "3", "-o", "nowhere/out.csv"],
+            "Cannot write nowhere/out.csv: the folder",
+        ),
+        (
+            ["consensus", "none.csv", "-k", "3", "-o", "out.xls"],
+            "out.xls: unknown kind of file; the name must end in",
+        ),
+        (
+            ["cluster", "features.csv", "-k", "3", "-g", "random-k", "--generator-param", "n_clsters=4"],
+            "The generator random-k has no parameter 'n_clsters'; its parameters are n_clusters, init",
+        ),
         (["cluster", "features.csv", "-k", "99"], "n_clusters=99"),
-        (["cluster", "none.csv", "-k", "3", "-g", "magic"], "generator='magic' is not known: choose one of kmeans, random-k"),
-        (["cluster", "none.csv", "-k", "3", "-m", "magic"], "method='magic' is not known: choose one of evidence-"),
-        (["cluster", "features.csv", "-k", "3", "-g", "spectral", "-n", "5"], "n_clusterings=5 is below the 9 bandwidths"),
-        (["generate", "features.csv", "--generator-param", "n_clusterings=4"], "'n_clusterings' is set by the option -n."),
-        (["multitask", "none.csv", "--task-column", "t", "-k", "2", "-m", "magic"],
-         "method='magic' is not known: choose one of spmtc, lssmtc, asi."),
+        (
+            ["cluster", "none.csv", "-k", "3", "-g", "magic"],
+            "generator='magic' is not known: choose one of kmeans, random-k",
+        ),
+        (
+            ["cluster", "none.csv", "-k", "3", "-m", "magic"],
+            "method='magic' is not known: choose one of evidence-",
+        ),
+        (
+            ["cluster", "features.csv", "-k", "3", "-g", "spectral", "-n", "5"],
+            "n_clusterings=5 is below the 9 bandwidths",
+        ),
+        (
+            ["generate", "features.csv", "--generator-param", "n_clusterings=4"],
+            "'n_clusterings' is set by the option -n.",
+        ),
+        (
+            ["multitask", "none.csv", "--task-column", "t", "-k", "2", "-m", "magic"],
+            "method='magic' is not known: choose one of spmtc, lssmtc, asi.",
+        ),
         (["cluster", "truth.csv", "-k", "3"], "truth.csv, line 2, column 2 ('class'): 'x' is not a number."),
-        (["generate", "features.csv", "-g", "spectral"], "The generator spectral needs a number of clusters: give -k."),
-        (["generate", "features.csv", "-g", "random-k", "-k", "3", "--generator-param", "n_clusters=4"], "'n_clusters' is set by the option -k"),
-        (["generate", "features.csv", "--json"], "--json prints on standard output, so the result needs a file: give -o FILE."),
-        (["score", "-", "--labels-true", "-"], "Standard input can be read only once"),
-        (["score", "truth.csv", "--labels-true", "ensemble.csv"], "ensemble.csv has 3 columns ('one', 'two', 'three'); name the one"),
+        (
+            ["generate", "features.csv", "-g", "spectral"],
+            "The generator spectral needs a number of clusters: give -k.",
+        ),
+        (
+            ["generate", "features.csv", "-g", "random-k", "-k", "3", "--generator-param", "n_clusters=4"],
+            "'n_clusters' is set by the option -k",
+        ),
+        (
+            ["generate", "features.csv", "--json"],
+            "--json prints on standard output, so the result needs a file: give -o FILE.",
+        ),
+        (["score", "-", "--labels-true", "-"], "Standard input can be read once only"),
+        (
+            ["score", "truth.csv", "--labels-true", "ensemble.csv"],
+            "ensemble.csv has 3 columns ('one', 'two', 'three'); say which",
+        ),
     ],
-)  # fmt: skip
+)
 def test_bad_input_is_exit_2_and_one_line(folder, run, args, message):
     result = run(*args, "-q")
     assert result.exit_code == 2

@@ -10,8 +10,9 @@ from consilience.metrics import scores
 
 
 def row(shared_dir, make: Any, name: str = "allaml") -> tuple[np.ndarray, np.ndarray]:
-    """(mean, standard deviation) of ACC, NMI by the larger entropy and ARI, to four digits; make(n_clusters)
-    is a method.
+    """(mean, standard deviation) of ACC, NMI by the larger entropy and ARI, to four digits.
+
+    make(n_clusters) is a method.
     """
     with np.load(shared_dir / "data" / f"pool_{name}.npz") as held:
         labels, truth = held["labels"], held["y"]

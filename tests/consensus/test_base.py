@@ -134,8 +134,9 @@ def test_long_work_is_announced_where_bars_are_shown(cls, capsys, monkeypatch):
 
 
 def test_expected_costs_at_11000_objects_and_5636_base_clusters():
-    """Measured there: SCCABG more than 442 s and 8.5 GB (interrupted), CoassociationKMeans 82 s on one thread
-    and 1.7 GB.
+    """Measured there: SCCABG more than 442 s and 8.5 GB (interrupted).
+
+    CoassociationKMeans took 82 s on one thread and 1.7 GB.
     """
     labels = np.column_stack([np.arange(5636) % 5636, np.zeros(5636, int)])
     many = cs.Ensemble(labels).distinct()

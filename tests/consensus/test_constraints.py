@@ -179,9 +179,7 @@ def test_linked_objects_share_a_label(cls, seed):
 
 @every_method
 def test_a_group_is_one_object_of_its_weight(cls, seed):
-    """Of members with equal labels it is what compression does anyway; a linked pair equals the pooled row
-    given by hand.
-    """
+    """Compression does the same to objects with equal labels; a linked pair equals the pooled row."""
     labels, _ = planted(seed, n=40)
     labels[1] = labels[0]
     plain = build(cls).fit(labels)

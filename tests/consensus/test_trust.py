@@ -1,6 +1,4 @@
-"""Every method that says it learns trust in the clusterings does so, and no other method and no other setting
-does.
-"""
+"""Exactly the methods and settings that declare it learn trust in the clusterings."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""How many clusters, of Dask features and ensembles: the study of one machine, of which only the sample is
-brought here.
-"""
+"""The number of clusters of Dask features and ensembles: only the sample is brought to this machine."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The same on workers that are processes of their own, which may die, and whose memory and threads are
-limited.
-"""
+"""The same on workers in processes of their own, which may die and have little memory and few threads."""
 
 from __future__ import annotations
 

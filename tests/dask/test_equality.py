@@ -1,5 +1,6 @@
-"""Labels are those of one machine, bit for bit, whatever the blocks: every registered method, on the
-synchronous scheduler.
+"""Labels equal those of one machine, bit for bit, whatever the blocks.
+
+This holds for every registered method, on the synchronous scheduler.
 """
 
 from __future__ import annotations

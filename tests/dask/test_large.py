@@ -1,6 +1,4 @@
-"""Where distinct rows are too many for one place: buckets, sums of blocks, and the heaviest objects with the
-rest placed.
-"""
+"""Too many distinct rows for one place: buckets, sums of blocks, the heaviest objects, the rest placed."""
 
 from __future__ import annotations
 

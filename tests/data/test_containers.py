@@ -67,17 +67,33 @@ CASES = {
     "few objects, each alone": (np.column_stack([np.arange(9), np.arange(9) // 3]), None, None),
     "features": (X, InputError, "labels looks like features: 4 of 4 columns hold many different fractions"),
     "coarse features": (IRIS, InputError, r"labels looks like features: 4 of 4 columns .* has 35 among 150"),
-    "co-association": (COASSOCIATION, InputError, r"labels has shape \(120, 120\), is symmetric and has 1 all along"),
-    "distances": (1 - COASSOCIATION, InputError, r"has 0 all along its diagonal: it looks like a matrix of pairs"),
+    "co-association": (
+        COASSOCIATION,
+        InputError,
+        r"labels has shape \(120, 120\), is symmetric and has 1 all along",
+    ),
+    "distances": (
+        1 - COASSOCIATION,
+        InputError,
+        r"has 0 all along its diagonal: it looks like a matrix of pairs",
+    ),
     "ids alone": (WITH_ID[:, -1:], InputError, "Every one of the 120 objects has a label of its own in"),
-    "an id among clusterings": (WITH_ID, ConsilienceWarning, "(Column|Clustering) .* has a label of its own for each object"),
+    "an id among clusterings": (
+        WITH_ID,
+        ConsilienceWarning,
+        "(Column|Clustering) .* has a label of its own for each object",
+    ),
     "a measurement among clusterings": (
-        np.column_stack([L, X[:, 0]]), ConsilienceWarning, "(Column|Clustering) .* has many different "
-            "fractions"),
+        np.column_stack([L, X[:, 0]]),
+        ConsilienceWarning,
+        "(Column|Clustering) .* has many different fractions",
+    ),
     "nearly all alone": (
-        np.column_stack([L, np.arange(N) - (np.arange(N) == 5)]), ConsilienceWarning, ".* has nearly as "
-            "many clusters .119. as objects"),
-}  # fmt: skip
+        np.column_stack([L, np.arange(N) - (np.arange(N) == 5)]),
+        ConsilienceWarning,
+        ".* has nearly as many clusters .119. as objects",
+    ),
+}
 
 
 @contextlib.contextmanager
@@ -125,7 +141,12 @@ def test_the_table_in_files(case, ending, tmp_path):
             frame.to_parquet(path, index=False)
         else:
             frame.to_csv(path, index=False, sep="," if ending == "csv" else "\t")
-    run = runner().invoke(cli, ["consensus", str(path), "-k", "2", "--no-index"] if ending in ("csv", "tsv", "parquet") else ["consensus", str(path), "-k", "2"])  # fmt: skip
+    run = runner().invoke(
+        cli,
+        ["consensus", str(path), "-k", "2", "--no-index"]
+        if ending in ("csv", "tsv", "parquet")
+        else ["consensus", str(path), "-k", "2"],
+    )
     if kind is InputError:
         assert run.exit_code == 2
         assert re.search(message, run.stderr)
@@ -155,7 +176,10 @@ TURNED = {
 @pytest.mark.parametrize("container", TURNED)
 def test_objects_and_clusterings_swapped(container):
     labels, kind = TURNED[container]
-    message = r"labels (has shape \(6, 120\)|is a (list|dict) of 120 vectors of 6 labels|is a list of 6 lists of 120 labels)"
+    message = (
+        r"labels (has shape \(6, 120\)|is a (list|dict) of 120 vectors of 6 labels|"
+        r"is a list of 6 lists of 120 labels)"
+    )
     make = cs.Ensemble.from_clusterings if kind is InputError else cs.Ensemble
     with said(kind, message):
         make(iter(L) if container == "generator" else labels)
@@ -411,24 +435,60 @@ def test_rows_are_objects_as_in_numpy():
 #: What is refused or questioned, a word of the remedy, and the remedy followed.
 REMEDIES = {
     "features": (X, "ConsensusClustering", lambda: cs.ConsensusClustering(n_clusters=3).fit(X).ensemble_),
-    "features, base clusterings first": (X, "consilience.generate", lambda: cs.generate.kmeans(X, n_clusters=3)),
+    "features, base clusterings first": (
+        X,
+        "consilience.generate",
+        lambda: cs.generate.kmeans(X, n_clusters=3),
+    ),
     "coarse features": (
-        IRIS, "numpy.unique", lambda: cs.Ensemble.from_clusterings([np.unique(c, return_inverse=True)[1] for c in IRIS.T])),
+        IRIS,
+        "numpy.unique",
+        lambda: cs.Ensemble.from_clusterings([np.unique(c, return_inverse=True)[1] for c in IRIS.T]),
+    ),
     "array turned": (L.T, r"labels\.T", lambda: cs.Ensemble(L)),
-    "rows turned": (L.T.tolist(), r"from_clusterings\(labels\)", lambda: cs.Ensemble.from_clusterings(L.T.tolist())),
+    "rows turned": (
+        L.T.tolist(),
+        r"from_clusterings\(labels\)",
+        lambda: cs.Ensemble.from_clusterings(L.T.tolist()),
+    ),
     "arrays": (list(L), r"numpy\.array\(labels\)", lambda: cs.Ensemble(np.array(list(L)))),
     "dict turned": (
-        dict(enumerate(L)), "list.labels.values", lambda: cs.Ensemble(np.array(list(dict(enumerate(L)).values())))),
+        dict(enumerate(L)),
+        "list.labels.values",
+        lambda: cs.Ensemble(np.array(list(dict(enumerate(L)).values()))),
+    ),
     "pandas turned": (pd.DataFrame(L.T), r"labels\.T", lambda: cs.Ensemble(pd.DataFrame(L.T).T)),
-    "polars turned": (pl.DataFrame(L.T), r"labels\.transpose", lambda: cs.Ensemble(pl.DataFrame(L.T).transpose())),
+    "polars turned": (
+        pl.DataFrame(L.T),
+        r"labels\.transpose",
+        lambda: cs.Ensemble(pl.DataFrame(L.T).transpose()),
+    ),
     "an id in a frame": (
-        pd.DataFrame(WITH_ID), "set_index", lambda: cs.Ensemble(pd.DataFrame(WITH_ID).set_index(M))),
+        pd.DataFrame(WITH_ID),
+        "set_index",
+        lambda: cs.Ensemble(pd.DataFrame(WITH_ID).set_index(M)),
+    ),
     "an id in an array": (
-        WITH_ID, "sample_names", lambda: cs.Ensemble(WITH_ID[:, :-1], sample_names=WITH_ID[:, -1])),
-    "one vector": (L[:, 0], r"from_clusterings\(\[labels\]\)", lambda: cs.Ensemble.from_clusterings([L[:, 0]])),
-    "one Series": (SERIES[0], r"from_clusterings\(\[labels\]\)", lambda: cs.Ensemble.from_clusterings([SERIES[0]])),
-    "a flat list": (L[:, 0].tolist(), r"from_clusterings\(\[labels\]\)", lambda: cs.Ensemble.from_clusterings([L[:, 0].tolist()])),
-}  # fmt: skip
+        WITH_ID,
+        "sample_names",
+        lambda: cs.Ensemble(WITH_ID[:, :-1], sample_names=WITH_ID[:, -1]),
+    ),
+    "one vector": (
+        L[:, 0],
+        r"from_clusterings\(\[labels\]\)",
+        lambda: cs.Ensemble.from_clusterings([L[:, 0]]),
+    ),
+    "one Series": (
+        SERIES[0],
+        r"from_clusterings\(\[labels\]\)",
+        lambda: cs.Ensemble.from_clusterings([SERIES[0]]),
+    ),
+    "a flat list": (
+        L[:, 0].tolist(),
+        r"from_clusterings\(\[labels\]\)",
+        lambda: cs.Ensemble.from_clusterings([L[:, 0].tolist()]),
+    ),
+}
 
 
 def test_a_list_turned_is_refused_with_remedies_that_work():

@@ -1,6 +1,4 @@
-"""Odd labels, names, parameters and numbers: an answer or our own error, never a foreign exception or a numpy
-warning.
-"""
+"""Odd labels, names, parameters and numbers: an answer or our own error, never a foreign one or a warning."""
 
 from __future__ import annotations
 
@@ -68,12 +66,14 @@ def test_signaling_nan_is_missing():
     ("labels", "message"),
     [
         ([np.zeros((4, 0)), np.eye(4)], r"Block 0 of the list has shape \(4, 0\), no columns"),
-        ([np.array([np.zeros(2), np.ones(2), None], object)], "Clustering 0 has a label of type ndarray at "
-            "object 0"),
+        (
+            [np.array([np.zeros(2), np.ones(2), None], object)],
+            "Clustering 0 has a label of type ndarray at object 0",
+        ),
         ([[[0, 1], [1]], [[0, 1], [1]]], "Item 0 of the list holds lists of different lengths"),
         ([[0, 1, 2], [0, 1, [2, 3]]], "Clustering 1 holds lists among its labels"),
     ],
-)  # fmt: skip
+)
 def test_what_cannot_be_labels(labels, message):
     with pytest.raises(InputError, match=message):
         cs.Ensemble.from_clusterings(labels)
@@ -89,15 +89,27 @@ def test_what_cannot_be_names():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: cs.consensus.LWGP(2, instability_tolerance=fractions.Fraction(2, 5)), r"instability_tolerance=Fraction\(2, 5\) is not.*Pass float\(instability_tolerance\)"),
-        (lambda: cs.consensus.LWGP(2, instability_tolerance=np.float16(0.4)), r"instability_tolerance=np.float16\(0.4\) is not.*Pass float\(instability_tolerance\)|instability_tolerance=0.4"),
-        (lambda: cs.consensus.LWGP(2, instability_tolerance=10**400), r"instability_tolerance=1000.*\(401 "
-            r"characters\) is not valid"),
-        (lambda: cs.RSEC(2, penalty=1e-40), "penalty=1e-40 is not valid: expected a number of at least "
-            "1e-20"),
+        (
+            lambda: cs.consensus.LWGP(2, instability_tolerance=fractions.Fraction(2, 5)),
+            r"instability_tolerance=Fraction\(2, 5\) is not.*Pass float\(instability_tolerance\)",
+        ),
+        (
+            lambda: cs.consensus.LWGP(2, instability_tolerance=np.float16(0.4)),
+            r"instability_tolerance=np.float16\(0.4\) is not.*Pass float\(instability_tolerance\)|"
+            r"instability_tolerance=0.4",
+        ),
+        (
+            lambda: cs.consensus.LWGP(2, instability_tolerance=10**400),
+            r"instability_tolerance=1000.*\(401 "
+            r"characters\) is not valid",
+        ),
+        (
+            lambda: cs.RSEC(2, penalty=1e-40),
+            "penalty=1e-40 is not valid: expected a number of at least 1e-20",
+        ),
         (lambda: cs.NRSEC(2, penalty=1e300), r"penalty=1e\+300 is not valid"),
     ],
-)  # fmt: skip
+)
 def test_parameters_that_numbers_cannot_carry(make, message):
     with pytest.raises(InputError, match=message):
         make().fit(L)

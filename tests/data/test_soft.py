@@ -23,9 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceW
 
 
 def soften(seed=0, n=60, m=6, share=0.7, missing=0.1, unknown=0.0, **more):
-    """(blocks, truth): planted clusterings whose labels hold a share of every object, the rest drawn at
-    random.
-    """
+    """(blocks, truth): planted clusterings; labels hold a share of every object, the rest is random."""
     labels, truth = planted(seed, n=n, m=m, missing=missing, **more)
     rng, ensemble, blocks = np.random.default_rng(seed), cs.Ensemble(labels), []
     for i in range(m):
@@ -220,8 +218,9 @@ def test_on_zeros_and_ones_it_is_the_hard_ensemble(seed):
 
 
 def test_stability_of_soft_is_that_of_many_draws(seed):
-    """Pairs of different objects; an object is with itself in every draw, and to the share of an equal one
-    here.
+    """Pairs of different objects.
+
+    An object is with itself in every draw, and to the share of an equal one here.
     """
     blocks, _ = soften(seed, n=25, m=4, unknown=0.3)
     soft, groups = cs.SoftEnsemble(blocks), np.arange(25) % 3
@@ -396,9 +395,7 @@ def test_refuses_objects_nobody_saw(cls):
 
 
 def test_missing_shares_in_sccabg_are_no_evidence():
-    """Halving the memberships of one clustering leaves the same answer; what it said of the shares is the
-    same.
-    """
+    """Halving the memberships of one clustering leaves the answer and what the shares say unchanged."""
     blocks, truth = soften(n=60, m=8, share=0.9, missing=0.0, noise=0.05)
     half = [blocks[0] * 0.5, *blocks[1:]]
     found = [build(cs.SCCABG).fit_predict(cs.SoftEnsemble(b)) for b in (blocks, half)]

@@ -124,9 +124,7 @@ def examples(text: str) -> list[tuple[str, str]]:
     "page", ["README.md", *(pytest.param(page, marks=pytest.mark.pages) for page in PAGES)]
 )
 def test_examples_of_a_page_run_as_pasted(page, tmp_path, monkeypatch, capsys):
-    """In order and in an empty namespace, as a reader has nothing but the page; and print what the page
-    shows.
-    """
+    """In order and in an empty namespace, as a reader has only the page; output must match the page."""
     monkeypatch.chdir(tmp_path)
     scope: dict = {}
     for code, shown in examples((ROOT / page).read_text("utf-8")):

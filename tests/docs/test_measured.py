@@ -67,9 +67,7 @@ def test_a_page_that_asks_for_what_is_not_there_is_told(tmp_path, monkeypatch):
 
 
 def test_the_parts_that_are_timed_are_there():
-    """The profile of RSEC names functions of the library; each is found, and time goes to the innermost part
-    that runs.
-    """
+    """The profile of RSEC names functions of the library; time goes to the innermost part that runs."""
     for places in bench_rsec.PARTS.values():
         for place in places:
             module, *owner, function = place.split(".")

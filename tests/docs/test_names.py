@@ -101,9 +101,7 @@ def public_classes() -> list[type]:
 
 @cache
 def fitted(entry: _register.Entry) -> list[Any]:
-    """The class with each of its small settings, and step by step as published where it has that mode,
-    fitted.
-    """
+    """The class, fitted with each of its small settings, and step by step where it has that mode."""
     rng, truth = np.random.default_rng(0), np.repeat([0, 1, 2], 15)
     X = np.abs(rng.normal(size=(45, 5))) + 4 * np.eye(3, 5)[truth]
     labels = np.stack([np.where(rng.random(45) < 0.2, rng.integers(0, 3, 45), truth) for _ in range(6)], 1)

@@ -1,6 +1,4 @@
-"""What is read off the table of base clusters and groups, against the dense formulas that the library never
-forms.
-"""
+"""What is read off the table of base clusters and groups, against dense formulas."""
 
 from __future__ import annotations
 
@@ -25,8 +23,9 @@ class Dense:
         self.together = both & (labels[:, None] == labels[None])
 
     def pairs(self, which, p, q, i=slice(None)):
-        """Weight of the pairs of p with q: an object of weight w is w equal objects, and none is its own
-        company.
+        """Weight of the pairs of p with q.
+
+        An object of weight w is w equal objects, and none is paired with itself.
         """
         company = self.w[q] - (min(1.0, self.w[p]) if p == q else 0.0)
         return company * which[p, q, i].sum()
@@ -48,9 +47,7 @@ class Dense:
         return sum(self.pairs(self.together, p, q) for q in mates) / below if below > 1e-9 else np.nan
 
     def purity(self, p):
-        """Mean, over the clusterings that saw p, of the share of its base cluster's weight that is in its
-        group.
-        """
+        """Mean over the clusterings that saw p of the share of its base cluster that is in its group."""
         shares = []
         for i in range(self.m):
             if self.labels[p, i] >= 0:
@@ -136,9 +133,7 @@ def test_confidence_by_hand():
 
 
 def test_fine_base_clusterings_do_not_lower_confidence(seed):
-    """Random pieces of a group say nothing against it: stability falls with their number, confidence does
-    not.
-    """
+    """Random pieces of a group say nothing against it: stability falls with their number, not confidence."""
     rng = np.random.default_rng(seed)
     groups = np.repeat([0, 1, 2], 200)
     fine = cs.Ensemble(np.column_stack([10 * groups + rng.integers(0, 10, 600) for _ in range(20)]))
@@ -213,9 +208,7 @@ def test_small_weights_are_not_taken_for_nothing(case, scale):
 
 
 def test_means_between_groups_are_exactly_symmetric(seed):
-    """Merging by them trusts that: a product with weights rounds differently on the two sides of the
-    diagonal.
-    """
+    """Merging relies on symmetry: weighted products round differently on the two sides of the diagonal."""
     rng = np.random.default_rng(seed)
     ensemble = cs.Ensemble(rng.integers(0, 4, (60, 5)), sample_weight=rng.uniform(0.1, 3, 60))
     means = Evidence(ensemble, rng.permutation(np.arange(60) % 20)).mean_coassociation(rng.random(5))

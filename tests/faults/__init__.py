@@ -1,3 +1,1 @@
-"""Faults made on purpose: full disks, kills, interrupts, and limits of memory. What is left behind is looked
-at.
-"""
+"""Faults made on purpose: full disks, kills, interrupts and memory limits, and what is left behind."""

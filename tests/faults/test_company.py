@@ -1,6 +1,4 @@
-"""Fits in the company of others: threads at once, processes that were forked or spawned, clusterers that
-fail.
-"""
+"""Fits beside others: several threads, processes that were forked or spawned, clusterers that fail."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Memory is refused beforehand, by every method, with something that the caller can do; in processes of
-little memory.
-"""
+"""Every method refuses what will not fit, with a remedy; tested in processes of little memory."""
 
 from __future__ import annotations
 
@@ -142,14 +140,22 @@ def test_contingency_agreement_and_reliability_are_refused(monkeypatch):
 
 
 GENERATORS = {
-    "kmeans": (lambda X: generate.kmeans(X, n_clusterings=2, n_clusters=3), "_kmeans.many_kmeans", "k-means on 40"),
+    "kmeans": (
+        lambda X: generate.kmeans(X, n_clusterings=2, n_clusters=3),
+        "_kmeans.many_kmeans",
+        "k-means on 40",
+    ),
     "random_k": (lambda X: generate.random_k(X, n_clusterings=2), "_kmeans.many_kmeans", "k-means on 40"),
     "random_features": (
         lambda X: generate.random_features(X, n_clusterings=2, n_clusters=3),
         "_kmeans.many_kmeans",
         r"random features on 40.*; lower n_jobs",
     ),
-    "bagging": (lambda X: generate.bagging(X, n_clusterings=2, n_clusters=3), "_kmeans.many_kmeans", "bagging on 40.*; lower n_jobs"),
+    "bagging": (
+        lambda X: generate.bagging(X, n_clusterings=2, n_clusters=3),
+        "_kmeans.many_kmeans",
+        "bagging on 40.*; lower n_jobs",
+    ),
     "spectral": (
         lambda X: generate.spectral(X, n_clusters=3),
         "_spectral.euclidean_distances",
@@ -175,8 +181,12 @@ GENERATORS = {
         "_metric_subspace.check_all",
         r"ConsensusClustering on X of shape \(40, 3\) ran out .*LWGP",
     ),
-    "MDEC": (lambda X: cs.MDEC(2).fit(X), "_metric_subspace.check_all", r"MDEC on X of shape \(40, 3\) ran out .*LWGP"),
-}  # fmt: skip
+    "MDEC": (
+        lambda X: cs.MDEC(2).fit(X),
+        "_metric_subspace.check_all",
+        r"MDEC on X of shape \(40, 3\) ran out .*LWGP",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", GENERATORS)
@@ -208,19 +218,49 @@ def test_a_clusterer_that_runs_out_of_memory():
     ("make", "message"),
     [
         # Scores of all rows and centers at once, in data that fits a cache.
-        (lambda: generate.kmeans(np.random.default_rng(0).random((6000, 2)), n_clusterings=2, n_clusters=4000), "up to 4000 clusters .*fewer clus"),
+        (
+            lambda: generate.kmeans(
+                np.random.default_rng(0).random((6000, 2)), n_clusterings=2, n_clusters=4000
+            ),
+            "up to 4000 clusters .*fewer clus",
+        ),
         # Centers of sparse rows are dense.
-        (lambda: generate.random_k(random_sparse((300, 400_000), 1e-4), n_clusterings=3), "400000 features "
-            ".*fewer features"),
-        (lambda: generate.bagging(random_sparse((300, 400_000), 1e-4), n_clusterings=3, n_clusters=9), "400000 features .*fewer feat"),
-        (lambda: generate.kmeans(np.random.default_rng(0).random((20_000, 2)), n_clusterings=2000, n_clusters=3), "2000 runs .*fewer clus"),
-        (lambda: generate.metric_subspace(np.random.default_rng(0).random((3000, 2)), n_clusterings=2, n_clusters=2000), "2000 clusters .*lower n_clusters"),
-        (lambda: generate.spectral(np.random.default_rng(0).random((3000, 2)), n_clusters=3), "3000 x 3000 "
-            ".*use generate.kmeans"),
-        (lambda: cs.ConsensusClustering(3, generator="spectral").fit(np.random.default_rng(0).random((3000, 2))), "3000 x 3000"),
-        (lambda: cs.MDEC(3, n_clusterings=2, metric="spearman").fit(random_sparse((300, 40_000), 1e-3)), "dense 300 x 20000 .*use metric="),
+        (
+            lambda: generate.random_k(random_sparse((300, 400_000), 1e-4), n_clusterings=3),
+            "400000 features .*fewer features",
+        ),
+        (
+            lambda: generate.bagging(random_sparse((300, 400_000), 1e-4), n_clusterings=3, n_clusters=9),
+            "400000 features .*fewer feat",
+        ),
+        (
+            lambda: generate.kmeans(
+                np.random.default_rng(0).random((20_000, 2)), n_clusterings=2000, n_clusters=3
+            ),
+            "2000 runs .*fewer clus",
+        ),
+        (
+            lambda: generate.metric_subspace(
+                np.random.default_rng(0).random((3000, 2)), n_clusterings=2, n_clusters=2000
+            ),
+            "2000 clusters .*lower n_clusters",
+        ),
+        (
+            lambda: generate.spectral(np.random.default_rng(0).random((3000, 2)), n_clusters=3),
+            "3000 x 3000 .*use generate.kmeans",
+        ),
+        (
+            lambda: cs.ConsensusClustering(3, generator="spectral").fit(
+                np.random.default_rng(0).random((3000, 2))
+            ),
+            "3000 x 3000",
+        ),
+        (
+            lambda: cs.MDEC(3, n_clusterings=2, metric="spearman").fit(random_sparse((300, 40_000), 1e-3)),
+            "dense 300 x 20000 .*use metric=",
+        ),
     ],
-)  # fmt: skip
+)
 def test_generators_refuse_beforehand(make, message, monkeypatch):
     monkeypatch.setattr("consilience._kernels.runtime.memory.available_memory", lambda: 40 * 10**6)
     with pytest.raises(NotEnoughMemoryError, match=message) as caught:

@@ -112,7 +112,7 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
     "bce": [{"n_init": 2}, {"n_init": 1, "max_iter": 2}],
     "best-of": [{"methods": ("mcla", "lwea")}, {"methods": ("kcc", "lwgp"), "criterion": "ari"}],
 }
-#: How often each is drawn: the dear ones less.
+#: How often each is drawn: the expensive ones less.
 _SHARES = {"rsec": 0.5, "nrsec": 0.3, "spce": 2.0, "sccabg": 1.0}
 
 
@@ -147,8 +147,9 @@ def build(case: Case, **more: Any):
 
 
 def fit(case: Case, labels: np.ndarray | None = None, weights: Any = "given", **more: Any):
-    """A fit of the case, or of the case with other labels or weights. Known clusterings: few objects would
-    look transposed.
+    """A fit of the case, or of the case with other labels or weights.
+
+    The ensemble is given as clusterings: few objects would look transposed.
     """
     labels = case.data["labels"] if labels is None else labels
     weights = case.data["weights"] if isinstance(weights, str) else weights

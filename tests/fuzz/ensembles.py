@@ -175,7 +175,7 @@ def number_of_clusters(rng: Rng, made: np.ndarray) -> int:
 def look_alike(made: np.ndarray, sample_weight: np.ndarray | None) -> bool:
     """Whether distinct objects cannot be told apart by color refinement, or clusterings cannot.
 
-    Written anew here, with tuples instead of hashes, and run until nothing changes.
+    Written independently here, with tuples instead of hashes, and run until nothing changes.
     """
     rows, inverse = np.unique(made, axis=0, return_inverse=True)
     given = np.ones(len(made)) if sample_weight is None else sample_weight

@@ -1,5 +1,4 @@
-"""Hostile files: makers of small files in every format, damage to them, and the check that readers answer
-with our errors.
+"""Hostile files in every format, damage to them, and the check that readers answer with our errors.
 
 ``cases(rng)`` never ends: it yields whole files, mutated files and files that lie about their size.
 ``check(path)`` reads one and lets only the errors of :mod:`consilience.errors` pass. Damaged HDF5 or Parquet
@@ -355,9 +354,7 @@ def cases(rng: np.random.Generator) -> Iterator[Case]:
 
 
 def check(path: str | PathLike[str]) -> None:
-    """Read a file as labels and as features; anything but an answer or one of our errors and warnings comes
-    through.
-    """
+    """Read a file as labels and as features; only foreign errors and warnings come through."""
     for read in (cs.io.read_labels, cs.io.read_features):
         with warnings.catch_warnings():
             warnings.simplefilter("error")

@@ -48,8 +48,9 @@ def require(holds: Any, words: str) -> None:
 
 @dataclass
 class Case:
-    """One input. ``data`` holds numbers, text, bytes, arrays, and lists and dicts of them; ``memory`` what
-    checks share.
+    """One input.
+
+    ``data`` holds numbers, text, bytes, arrays, and lists and dicts of them; ``memory`` what checks share.
     """
 
     suite: str
@@ -76,9 +77,7 @@ class Property:
 
 @dataclass
 class Suite:
-    """A kind of input, its share of a mixed run, and what is promised of it. The first property opens the
-    case.
-    """
+    """A kind of input, its share of a mixed run, and its properties; the first one opens the case."""
 
     name: str
     make: Callable[[np.random.Generator], dict[str, Any]]
@@ -171,7 +170,7 @@ def _check(item: Property, case: Case, outcome: Outcome) -> bool:
 
 
 def _leaked(warning: warnings.WarningMessage) -> bool:
-    """Ours and non-convergence are meant for users; what others will change one day is not about the input."""
+    """Ours and non-convergence are meant for users; deprecations of others are not about the input."""
     fine = (
         ConsilienceWarning,
         ConvergenceWarning,

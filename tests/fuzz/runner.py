@@ -93,8 +93,9 @@ class Report:
 
 
 def numbered(names: Sequence[str], seed: int, start: int, step: int) -> Iterator[tuple[str, int]]:
-    """(suite, number) for start, start + step, ...: by lot of (seed, number), so that any number can be had
-    by itself.
+    """(suite, number) for start, start + step, ...
+
+    The suite is drawn by (seed, number), so that any number can be had by itself.
     """
     import numpy as np
 
@@ -312,7 +313,7 @@ def fuzz(
 
 
 def write_case(folder: Path, found: Found) -> Path:
-    """Draw the case again (that takes nothing of the library) and save it; a second failure of it is added."""
+    """Draw the case again (without the library) and save it; a second failure of it is added."""
     from .properties import save
     from .suites import SUITES
 

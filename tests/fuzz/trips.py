@@ -16,8 +16,40 @@ from .properties import Case, Refused, Suite, require
 
 ENDINGS = (".csv", ".tsv", ".txt", ".csv.gz", ".npz", ".npy", ".mat", ".parquet")
 TYPED = (".npz", ".mat", ".parquet")
-ODD = ("name", "label", "", " ", "NA", "nan", "-1", "-0", "0", "1e5", "a,b", 'say "hi"', "tab\there", "line\nbreak", "cr\rhere", "é", "\u2028", "\xa0",
-       "\ufeffx", "#c", "'", "file", "_k", "x" * 300, "\udc80", "nul\0", "row_names", "sample_names", "labels", "index", "=1+1", "日本")  # fmt: skip
+ODD = (
+    "name",
+    "label",
+    "",
+    " ",
+    "NA",
+    "nan",
+    "-1",
+    "-0",
+    "0",
+    "1e5",
+    "a,b",
+    'say "hi"',
+    "tab\there",
+    "line\nbreak",
+    "cr\rhere",
+    "é",
+    "\u2028",
+    "\xa0",
+    "\ufeffx",
+    "#c",
+    "'",
+    "file",
+    "_k",
+    "x" * 300,
+    "\udc80",
+    "nul\0",
+    "row_names",
+    "sample_names",
+    "labels",
+    "index",
+    "=1+1",
+    "日本",
+)
 
 
 def make(rng: np.random.Generator) -> dict[str, Any]:

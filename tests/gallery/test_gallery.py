@@ -1,6 +1,4 @@
-"""Every script of the gallery runs without a warning, shows at least one figure, and reads as sphinx-gallery
-expects.
-"""
+"""Every gallery script runs without a warning, shows a figure, and reads as sphinx-gallery expects."""
 
 from __future__ import annotations
 

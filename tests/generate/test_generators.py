@@ -144,7 +144,10 @@ def test_numbers_of_clusters_are_one_an_interval_or_a_set(name):
 def test_bad_n_clusters(name):
     generator = getattr(cs.generate, name)
     for k in (0, -3, 2.5, True):
-        said = rf"n_clusters={k} is not valid: expected a whole number of at least 1, a pair \(smallest, largest\), or a list or range"
+        said = (
+            rf"n_clusters={k} is not valid: expected a whole number of at least 1, "
+            r"a pair \(smallest, largest\), or a list or range"
+        )
         with pytest.raises(InputError, match=said):
             generator(X, n_clusters=k)
     with pytest.raises(InputError, match=r"n_clusters=200 exceeds the 180 objects in X"):

@@ -1,6 +1,4 @@
-"""Landmark members: each formula against a plain version, what they promise, and what they say when it cannot
-be had.
-"""
+"""Landmark generators: each formula against a plain version, their promises, and their errors."""
 
 import json
 import pickle

@@ -350,9 +350,7 @@ def test_equal_objects_as_one_of_their_weight(form, search):
 
 
 def test_equal_rows_do_not_tear_the_graph_apart():
-    """Answers on a scale of 1 to 10, most of them the same: each other's only neighbors, unless taken for
-    one.
-    """
+    """Answers on a scale of 1 to 10, mostly equal: each other's only neighbors, unless counted as one."""
     rng = np.random.default_rng(0)
     X = np.vstack([np.full((300, 9), 1.0), rng.integers(1, 4, (150, 9)), rng.integers(4, 11, (150, 9))])
     pieces = [

@@ -182,9 +182,7 @@ def test_truncated(tmp_path, ending, share):
 
 @pytest.mark.parametrize("ending", [".npy", ".npz", ".parquet", ".mat", ".csv.gz"])
 def test_flipped_bytes_never_escape_as_other_errors(tmp_path, ending):
-    """A damaged file gives a FileError (or, where no checksum guards it, numbers), never a traceback from
-    within.
-    """
+    """A damaged file gives a FileError (or, without a checksum, numbers), never a traceback from within."""
     whole = sample(tmp_path, ending)
     rng = np.random.default_rng(1)
     path = tmp_path / f"bad{ending}"
@@ -226,7 +224,10 @@ def test_pickles_are_refused(tmp_path):
     objects = np.array([{"a": 1}, None], dtype=object)
     np.savez(tmp_path / "t.npz", labels=objects, other=np.arange(3))
     np.save(tmp_path / "t.npy", objects)
-    refusal = r"is an array of Python objects\. Python objects would have to be unpickled, which can run code.*np\.savez\(path"
+    refusal = (
+        r"is an array of Python objects\. "
+        r"Python objects would have to be unpickled, which can run code.*np\.savez\(path"
+    )
     with pytest.raises(FileError, match=r"t\.npz, array 'labels', " + refusal):
         LABELS(tmp_path / "t.npz")
     with pytest.raises(FileError, match=r"t\.npy " + refusal):

@@ -82,9 +82,13 @@ def test_features_are_written_with_their_names(tmp_path, ending):
         ("a,b\n1,2\n3,4\n", "c", "has no column 'c'; it has 'a' and 'b'"),
         ("a\n1\n3\n", "a", "has no columns of features besides 'a'"),
         ("a,b\n1,x\n3,\n", "b", "column 'b', row 2 is missing; fill it in or drop the row"),
-        ("a,b,t\n1,,x\n3,4,y\n", "t", "contains 1 missing value .NaN. in 1 of 2 rows .*, the first in row 1, column 'b'"),
+        (
+            "a,b,t\n1,,x\n3,4,y\n",
+            "t",
+            "contains 1 missing value .NaN. in 1 of 2 rows .*, the first in row 1, column 'b'",
+        ),
     ],
-)  # fmt: skip
+)
 def test_refusals(text, column, message):
     with pytest.raises(FileError, match=message):
         cs.io.read_features(io.BytesIO(text.encode()), column=column)

@@ -1,6 +1,4 @@
-"""Small files that ask for much, and damage of every kind: one message, soon, whatever a library below would
-do.
-"""
+"""Small files that ask for much, and damage of every kind: one message, soon, whatever a library would do."""
 
 from __future__ import annotations
 
@@ -219,7 +217,7 @@ def test_unsigned_integers_with_missing_ones(tmp_path):
 
 
 # Text
-# --------------------------------------------------------------------------------------------------------------
+# ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("before", [b"", b"a,b\n0,1\n"])
@@ -288,9 +286,7 @@ def test_neither_interrupt_nor_lack_of_memory_is_called_damage(tmp_path, monkeyp
 
 
 def test_mutated_files(tmp_path):
-    """A short walk over what the fuzzer makes; HDF5, whose library may crash, is left to the fuzzer's own
-    process.
-    """
+    """A short walk over the fuzzer's files; HDF5, whose library may crash, is left to the fuzzer itself."""
     rng = np.random.default_rng(0)
     seen = 0
     for ending, content in files.cases(rng):

@@ -118,7 +118,7 @@ def test_what_is_not_read(tmp_path):
     ],
 )
 def test_damaged_sparse_matrix(tmp_path, piece, damage, message):
-    """SciPy's kernels trust the indices: this used to end the process. (Its writer does too, hence by bytes.)"""
+    """SciPy's kernels trust the indices, which can end the process. Its writer does too, hence by bytes."""
     path = tmp_path / "t.mat"
     scipy.io.savemat(path, {"X": SPARSE})
     content, old = path.read_bytes(), piece.astype("<i4").tobytes()

@@ -182,8 +182,9 @@ def kinds(values) -> set[type]:
 
 
 def assert_same_labels(got: cs.Ensemble, wanted: cs.Ensemble) -> None:
-    """The same labels of the same types; where one clustering mixes types, or has integers of no machine
-    type, their text.
+    """The same labels of the same types, or their text.
+
+    Text is kept where a clustering mixes types or has integers beyond machine types.
     """
     assert got.n_clusterings == wanted.n_clusterings
     for i in range(wanted.n_clusterings):

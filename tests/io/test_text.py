@@ -232,9 +232,7 @@ def test_fast_and_slow_numbers_agree(values):
 
 
 def test_blocks_end_at_line_ends_outside_quotes(monkeypatch):
-    """Whatever the size of a block, the table is the same: names with line breaks, and both kinds of line
-    end.
-    """
+    """The table does not depend on the block size: names with line breaks, and both kinds of line end."""
     text = 'name,a,b\r\n"r\n1",1,2\r\n"s,""2""",3,4\r\nt,5,6\r\nü,7,8\r\n'
     whole = features(text)
     assert whole.sample_names == ["r\n1", 's,"2"', "t", "ü"]

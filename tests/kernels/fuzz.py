@@ -1,7 +1,7 @@
-"""Small random and hostile inputs for every kernel, where each index is checked: a program, run by
-    test_bounds.
+"""Small random and hostile inputs for every kernel, with every index checked: a program for test_bounds.
 
-    NUMBA_DISABLE_JIT=1 python tests/kernels/fuzz.py [rounds]      as Python, which checks every index; seconds
+    NUMBA_DISABLE_JIT=1 python tests/kernels/fuzz.py [rounds]      as Python, which checks every index;
+                                                                   seconds
     NUMBA_BOUNDSCHECK=1 python tests/kernels/fuzz.py [rounds]      compiled, with checks; minutes
 
 Prints a JSON object: the kernels there are, those that ran, how many inputs were refused, and what went
@@ -86,7 +86,7 @@ INTEGERS = [np.int64] if config.DISABLE_JIT else [np.int8, np.uint8, np.int16, n
 
 
 def some_labels(rng):
-    """(n, m): ordinary, all equal, all different, two-valued; with names anywhere in int64, and missing ones."""
+    """(n, m): ordinary, all equal, all different, two-valued; names anywhere in int64, some missing."""
     n, m = int(rng.integers(2, 24)), int(rng.integers(1, 6))
     kind = rng.integers(4)
     labels = [
@@ -507,15 +507,31 @@ def studies_of_k(rng):
 
 
 CASES = [  # new ones at the end: their place is their seed
-    trees, graphs, rows_of_words, tables, measures, coassociation, cluster_overlaps, neighbor_lists, runs_of_kmeans, boxes,
-    eigenvectors, pairs, methods, merged, intake, features, label_loops, rows_by_landmarks,
+    trees,
+    graphs,
+    rows_of_words,
+    tables,
+    measures,
+    coassociation,
+    cluster_overlaps,
+    neighbor_lists,
+    runs_of_kmeans,
+    boxes,
+    eigenvectors,
+    pairs,
+    methods,
+    merged,
+    intake,
+    features,
+    label_loops,
+    rows_by_landmarks,
     differences,
     gaps_of_kmeans,
     studies_of_k,
     walks_among_neighbors,
     rows_of_pairs,
     tiles_of_kmeans,
-]  # fmt: skip
+]
 
 
 def load_all_kernels() -> None:

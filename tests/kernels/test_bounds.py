@@ -1,6 +1,4 @@
-"""No kernel leaves its arrays: all of them on hostile input with every index checked, and the doors in front
-of them.
-"""
+"""No kernel leaves its arrays: hostile input with every index checked, and the checks in front of kernels."""
 
 from __future__ import annotations
 

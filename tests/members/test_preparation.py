@@ -1,6 +1,4 @@
-"""Preparations of the features: what each does, that new rows are seen alike, and that every generator has
-them.
-"""
+"""Preprocessing of the features: what each step does, on new rows too, and that every generator has it."""
 
 from __future__ import annotations
 
@@ -111,7 +109,7 @@ def test_sparse_stays_sparse_and_is_the_same(name, weighted, seed):
 @pytest.mark.parametrize("kind", ["dense", "sparse", "float32"])
 @pytest.mark.parametrize("name", PREPARATIONS)
 def test_rows_are_prepared_alike_whoever_comes_with_them(name, kind, seed):
-    """The rows it was learned from, all together and in parts, to the last bit; precision and storage stay."""
+    """The rows it was learned from, together and in parts, to the last bit; precision and storage stay."""
     if name in DENSE_ONLY and kind == "sparse":
         pytest.skip("refused")
     X = table(seed)
@@ -409,9 +407,7 @@ def test_diverse_members(maker, storage, seed):
 @every_maker
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
 def test_each_member_is_the_one_of_its_preparation(maker, seed):
-    """Members keep their place and seed: those of "diverse" are those that all would be with that
-    preparation.
-    """
+    """Members keep their place and seed: those of "diverse" are those of a run with one preparation."""
     X = table(seed)
     mixed = make(maker, X, preprocess="diverse", random_state=seed)
     for name in {recipe["preprocess"] for recipe in mixed.recipes}:

@@ -1,4 +1,4 @@
-"""The same ids across runs, numbers of clusters and months, by hand; more in tests/metrics/test_external.py."""
+"""The same ids across runs, numbers of clusters and months, by hand. See also test_external.py."""
 
 from __future__ import annotations
 

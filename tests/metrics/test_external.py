@@ -119,8 +119,9 @@ def test_conventions_at_the_edges_are_scikit_learns(labels, truth, expected):
 
 
 def test_reference_scores(shared_dir):
-    """Published programs on fixed inputs, scored elsewhere: ACC, NMI (geometric and max) and ARI to four
-    digits.
+    """Published programs on fixed inputs, scored elsewhere, to four digits.
+
+    ACC, NMI (geometric and max) and ARI.
     """
     with open(shared_dir / "golden" / "MANIFEST.csv", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["acc"] and not row["case"].startswith("lssmtc")]

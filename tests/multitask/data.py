@@ -7,8 +7,9 @@ import scipy.sparse as sp
 
 
 def word_counts(seed: int = 0, sizes=(40, 30), d: int = 30, c: int = 2, noise: float = 0.3):
-    """Sparse counts: each cluster has its own words, some of them common to all tasks; (X, truth, task), rows
-    mixed.
+    """(X, truth, task): sparse counts, rows mixed.
+
+    Each cluster has its own words, some of them common to all tasks.
     """
     rng = np.random.default_rng(seed)
     shared = rng.dirichlet(np.full(d, 0.2), size=c)

@@ -22,9 +22,7 @@ def test_tasks_share_their_clusters(seed):
 
 
 def test_one_task_reduces_to_the_single_task_method(seed):
-    """All weight on the shared term is ASI; and with one task, the shared centers are its own, whatever the
-    trade-off.
-    """
+    """All weight on the shared term is ASI; with one task, its centers are shared whatever the trade-off."""
     X, _, task = word_counts(seed, noise=0.5)
     alone = X[task == 0]
     asi = cs.multitask.ASI(2, random_state=0, tol=0, max_iter=15)
@@ -240,8 +238,10 @@ def test_real_text(shared_dir, name, least):
 
 
 def test_where_the_printed_subspace_looks(shared_dir):
-    """The finding behind the default: the smallest eigenvectors hold next to nothing of the data and carry
-    nothing from task to task, even in the span of the data; the directions of the shared centers do.
+    """The finding behind the default: the smallest eigenvectors carry nothing from task to task.
+
+    They hold next to nothing of the data, and carry nothing even in its span; the directions of the shared
+    centers do.
     """
     X, _, task = load(shared_dir, "comp_vs_sci")
     rows = np.r_[np.flatnonzero(task == 0)[::6], np.flatnonzero(task == 1)[::6]]

@@ -163,7 +163,7 @@ def test_instance_of_a_method_is_cloned():
 
 
 def test_sparse_equals_dense():
-    """By members that see the features as given; which preparations suit depends on whether they are sparse."""
+    """Members see the features as given; which preparations suit depends on whether they are sparse."""
     X = np.round(BLOBS)
     model = cs.ConsensusClustering(4, generator="random-k", random_state=0)
     dense = model.fit_predict(X)

@@ -178,9 +178,7 @@ def test_as_a_transformer():
 
 
 def test_equal_objects_in_several_clusters():
-    """The published program may leave each of several equal objects alone; the first of them then stands for
-    all.
-    """
+    """The published program may leave each of several equal objects alone; the first then stands for all."""
     model = cs.SCCABG(n_clusters=2, mode="authors").fit(LABELS)
     first = model.labels_[model.distinct_.rows][model.distinct_.inverse]
     np.testing.assert_array_equal(model.predict(LABELS), first)

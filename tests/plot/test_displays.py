@@ -182,7 +182,7 @@ def test_alluvial_loses_nobody(model):
 
 
 def test_bands_are_the_flows_of_the_display(model):
-    """What the page draws is what the display draws; consensus clusters beyond the second are taken together."""
+    """The page draws what the display draws; consensus clusters beyond the second are taken together."""
     for i in range(7):
         display = cs.plot.AlluvialDisplay.from_estimator(model, clusterings=[i], max_clusters=3)
         bands = cs.plot.AlluvialDisplay.bands(Fitted.from_estimator(model), i, 3, max_groups=2)
@@ -336,8 +336,9 @@ def test_pacing_from_pairs_and_from_edges(ensemble):
 
 
 def test_scaling_is_that_of_coassociation(seed):
-    """Without gaps, inner products of all dimensions are the doubly centered co-association; two are its best
-    part.
+    """Without gaps, inner products of all dimensions are the doubly centered co-association.
+
+    Two dimensions are its best part.
     """
     labels = some_labels(np.random.default_rng(seed), n=40, missing=0)
     ensemble = cs.Ensemble(labels)
@@ -474,9 +475,8 @@ def test_embedding_draws_by_confidence_and_by_nothing_else(model, pyplot):
 def test_numbers_need_no_plotting_library():
     code = (
         "import sys, consilience as cs; m = cs.consensus.EvidenceAccumulation(2).fit([[0, 0], [0, 1], [1, "
-        "1], [1, 1]]); "
-        "cs.plot.CoassociationDisplay.from_estimator(m); cs.plot.EmbeddingDisplay.from_estimator(m); "
-        "print('matplotlib' in sys.modules)"
+        "1], [1, 1]]); cs.plot.CoassociationDisplay.from_estimator(m); "
+        "cs.plot.EmbeddingDisplay.from_estimator(m); print('matplotlib' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

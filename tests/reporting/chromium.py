@@ -1,6 +1,4 @@
-"""Chromium, driven over a pair of pipes with its DevTools protocol: no driver, no package, no port, no
-download.
-"""
+"""Chromium, driven over pipes by its DevTools protocol: no driver, no package, no port, no download."""
 
 from __future__ import annotations
 
@@ -51,12 +49,21 @@ class Chromium:
         # The browser reads commands from descriptor 3 and answers on 4: a shell puts our pipes there.
         shell = f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"'
         self.process = subprocess.Popen(
-            ["/bin/bash", "-c", shell, "chromium", program, *FLAGS, f"--user-data-dir={folder / 'profile'}", "about:blank"],
+            [
+                "/bin/bash",
+                "-c",
+                shell,
+                "chromium",
+                program,
+                *FLAGS,
+                f"--user-data-dir={folder / 'profile'}",
+                "about:blank",
+            ],
             pass_fds=(to_browser, from_browser),
             stdin=subprocess.DEVNULL,
             stdout=self.log,
             stderr=self.log,
-        )  # fmt: skip
+        )
         os.close(to_browser)
         os.close(from_browser)
         self._out, self._in, self._buffer, self._number = ours_out, ours_in, b"", 0

@@ -1,6 +1,4 @@
-"""The page answers more: what distinguishes the clusters, what else is known, pages from files, and how large
-they get.
-"""
+"""What distinguishes clusters, other annotations, pages from files, and the size of pages."""
 
 from __future__ import annotations
 
@@ -217,8 +215,20 @@ def files(tmp_path, monkeypatch):
 
 def test_a_page_from_files(files, capsys):
     names, truth = files
-    code = run("report", "base.csv", "labels.csv", "-o", "page.html", "--features", "features.csv", "--labels-true", "truth.csv",
-               "--annotations", "notes.csv", "--json")  # fmt: skip
+    code = run(
+        "report",
+        "base.csv",
+        "labels.csv",
+        "-o",
+        "page.html",
+        "--features",
+        "features.csv",
+        "--labels-true",
+        "truth.csv",
+        "--annotations",
+        "notes.csv",
+        "--json",
+    )
     captured = capsys.readouterr()
     assert code == 0, captured.err
     assert json.loads(captured.out)["output"] == "page.html"

@@ -32,8 +32,14 @@ def pages(tmp_path_factory):
     folder = tmp_path_factory.mktemp("pages")
     rng = np.random.default_rng(3)
     known = {"batch": np.array(["A", "B", "C"])[rng.integers(0, 3, 400)], "age": rng.normal(50, 9, 400)}
-    full = cs.report({"average linkage": model, "complete linkage": other}, X, labels_true=truth, annotations=known,
-                     path=folder / "full.html", warnings=["Something to know."])  # fmt: skip
+    full = cs.report(
+        {"average linkage": model, "complete linkage": other},
+        X,
+        labels_true=truth,
+        annotations=known,
+        path=folder / "full.html",
+        warnings=["Something to know."],
+    )
     return model, full.path
 
 
@@ -55,10 +61,10 @@ def shot(browser, tmp_path, name):
 def colors(browser, selector):
     """How many colors a canvas shows: one or two would be a picture of nothing."""
     return browser.run(
-        f"(() => {{ const c = document.querySelector('{selector}'); const d = c.getContext('2d')"
-        ".getImageData(0, 0, c.width, c.height).data; const s = new Set(); "
-        "for (let i = 0; i < d.length; i += 4) s.add(d[i] << 24 | d[i + 1] << 16 | d[i + 2] << 8 | d[i + "
-        "3]); return s.size; })()"
+        f"(() => {{ const c = document.querySelector('{selector}'); const d = "
+        "c.getContext('2d').getImageData(0, 0, c.width, c.height).data; const s = new Set(); for (let i = "
+        "0; i < d.length; i += 4) s.add(d[i] << 24 | d[i + 1] << 16 | d[i + 2] << 8 | d[i + 3]); return "
+        "s.size; })()"
     )
 
 
@@ -121,9 +127,8 @@ def test_every_number_on_an_axis_is_whole(browser, tmp_path):
             browser.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
             outside = browser.run(
                 "[...document.querySelectorAll('svg[viewBox]')].flatMap((svg) => { const v = "
-                "svg.viewBox.baseVal; "
-                "return [...svg.querySelectorAll('text')].filter((t) => { const b = t.getBBox(); "
-                "return b.x < 0 || b.y < -1 || b.x + b.width > v.width + 0.5; }).map((t) => "
+                "svg.viewBox.baseVal; return [...svg.querySelectorAll('text')].filter((t) => { const b = "
+                "t.getBBox(); return b.x < 0 || b.y < -1 || b.x + b.width > v.width + 0.5; }).map((t) => "
                 "t.textContent); })"
             )
             assert outside == [], (name, width)
@@ -172,10 +177,9 @@ def test_dark_points_can_be_seen(page):
     page.screen(1280, 900, dark=True)
     script = (
         "(() => { const c = document.querySelector('#around'), d = c.getContext('2d').getImageData(0, 0, "
-        "c.width, c.height).data, n = {}; "
-        "for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 150) { const k = [d[i], d[i + 1], d[i + 2], "
-        "d[i + 3]].join(); n[k] = (n[k] || 0) + 1; } "
-        "return Object.entries(n).filter((e) => e[1] > 40).map((e) => e[0].split(',').map(Number)); })()"
+        "c.width, c.height).data, n = {}; for (let i = 0; i < d.length; i += 4) if (d[i + 3] > 150) { "
+        "const k = [d[i], d[i + 1], d[i + 2], d[i + 3]].join(); n[k] = (n[k] || 0) + 1; } return "
+        "Object.entries(n).filter((e) => e[1] > 40).map((e) => e[0].split(',').map(Number)); })()"
     )
     ground = 0x14171B
     back = [(ground >> s) & 255 for s in (16, 8, 0)]
@@ -248,7 +252,10 @@ def test_words_are_rounded_once(browser, tmp_path):
     assert '<td class="num" data-label="Confidence">0.00</td>' in html
     browser.screen(1200, 900)
     browser.open(path)
-    shown = "[...new Set([...document.querySelectorAll('#doubtful tbody tr')].map((r) => r.cells[5].textContent))]"
+    shown = (
+        "[...new Set([...document.querySelectorAll('#doubtful tbody tr')]"
+        ".map((r) => r.cells[5].textContent))]"
+    )
     assert browser.run(shown) == ["0.00"]
     browser.run("document.querySelector('#find').focus()")
     browser.type("2")
@@ -419,7 +426,10 @@ def luminance(color):
 def test_light_and_dark_are_readable(page, tmp_path, dark):
     page.screen(1200, 900, dark=dark)
     read = "getComputedStyle(document.documentElement).getPropertyValue('{}').trim()"
-    shade = {name: luminance(page.run(read.format(f"--{name}"))) for name in ("bg", "panel", "ink", "soft", "accent", "warn", "warn-bg", "on-accent")}  # fmt: skip
+    shade = {
+        name: luminance(page.run(read.format(f"--{name}")))
+        for name in ("bg", "panel", "ink", "soft", "accent", "warn", "warn-bg", "on-accent")
+    }
     assert (shade["bg"] < 0.1) is dark
     pairs = [
         ("ink", "bg"),
@@ -432,7 +442,10 @@ def test_light_and_dark_are_readable(page, tmp_path, dark):
     for front, back in pairs:
         low, high = sorted([shade[front], shade[back]])
         assert (high + 0.05) / (low + 0.05) >= 4.5, (front, back)  # WCAG AA
-    corner = "[...document.querySelector('#heat').getContext('2d').getImageData(c.width - 20, c.height - c.width + 12, 1, 1).data].slice(0, 3)"
+    corner = (
+        "[...document.querySelector('#heat').getContext('2d')"
+        ".getImageData(c.width - 20, c.height - c.width + 12, 1, 1).data].slice(0, 3)"
+    )
     pixel = f"(() => {{ const c = document.querySelector('#heat'); return {corner}; }})()"
     # Objects of the first and the last cluster are hardly together; the picture follows the setting a moment
     # later.
@@ -463,7 +476,11 @@ def test_nothing_is_cut_off_on_paper(page):
     page.screen(720, 1000)
     page.call("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        wide = "[...document.querySelectorAll('table, svg, canvas')].filter((e) => e.getBoundingClientRect().right > 721 && !e.closest('details:not([open])')).map((e) => e.className.baseVal ?? e.className)"
+        wide = (
+            "[...document.querySelectorAll('table, svg, canvas')]"
+            ".filter((e) => e.getBoundingClientRect().right > 721 && !e.closest('details:not([open])'))"
+            ".map((e) => e.className.baseVal ?? e.className)"
+        )
         assert page.run(wide) == []
     finally:
         page.call("Emulation.setEmulatedMedia", {"media": ""})
@@ -491,8 +508,15 @@ def test_names_and_roles_for_screen_readers(page):
 
 def test_hostile_names_do_nothing(browser, hostile, tmp_path):
     model, X, names = hostile
-    page = cs.report({"<b>first</b>": model, "</script>": model}, X, path=tmp_path / "hostile.html", title="<img src=x onerror=alert(1)>",
-                     source=names[0], command=names[1], warnings=names[:16])  # fmt: skip
+    page = cs.report(
+        {"<b>first</b>": model, "</script>": model},
+        X,
+        path=tmp_path / "hostile.html",
+        title="<img src=x onerror=alert(1)>",
+        source=names[0],
+        command=names[1],
+        warnings=names[:16],
+    )
     browser.screen(1200, 900)
     browser.open(page.path)
     assert browser.run("document.title") == "<img src=x onerror=alert(1)>"

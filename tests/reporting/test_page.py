@@ -153,8 +153,14 @@ def test_page_loads_and_runs_nothing_but_its_own_script(small):
 
 def test_hostile_names_stay_text(hostile):
     model, X, names = hostile
-    html = cs.report({HOSTILE[0]: model, HOSTILE[1]: model}, X, title=HOSTILE[2], source=HOSTILE[3], command=HOSTILE[4],
-                     warnings=HOSTILE).html  # fmt: skip
+    html = cs.report(
+        {HOSTILE[0]: model, HOSTILE[1]: model},
+        X,
+        title=HOSTILE[2],
+        source=HOSTILE[3],
+        command=HOSTILE[4],
+        warnings=HOSTILE,
+    ).html
     page = Page(html)
     assert page.external == []
     assert page.tags.count("script") == 2
@@ -271,7 +277,10 @@ def test_sentences_about_the_answer():
     stability = cs.metrics.cluster_stability(cs.Ensemble(labels), model.labels_)
     firm = Fitted.from_estimator(model).firmness
     worst = int(firm.argmin())
-    assert f"Cluster {worst} is the least firm ({percent(firm[worst])}; its objects stay together in {percent(stability[worst])} of the clusterings)" in page.visible  # fmt: skip
+    assert (
+        f"Cluster {worst} is the least firm ({percent(firm[worst])}; "
+        f"its objects stay together in {percent(stability[worst])} of the clusterings)" in page.visible
+    )
     assert "Only 4 base clusterings" in page.visible
 
 

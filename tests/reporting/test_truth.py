@@ -1,6 +1,4 @@
-"""The page tells the truth: the method's own words, the right culprit, scales that allow for finer base
-clusterings.
-"""
+"""The page tells the truth: the method's own words, the right cause, scales for finer base clusterings."""
 
 from __future__ import annotations
 

@@ -112,7 +112,7 @@ def test_restricting_names_rows_or_files():
 
 
 def test_the_halves_of_the_defaults_share_no_data():
-    """What was chosen on one half is reported on the other, so no set, whatever its labels, may be in both."""
+    """What one half chose is reported on the other, so no set, whatever its labels, may be in both."""
     same = [
         {"alizadeh_2000_v2", "alizadeh_2000_v3", "lymphoma96"},
         {"allaml", "golub_1999_v1", "golub_1999_v2"},
@@ -223,7 +223,7 @@ def test_a_renamed_parameter_leaves_names_and_digests_of_cells(protocol, row, na
     ],
 )
 def test_every_printed_column_is_run_but_those_that_are_open(names, open_rows):
-    """MEC and ECMC cannot be pinned down from the texts; "spectral" is a clustering of the data themselves."""
+    """MEC and ECMC cannot be pinned down from the texts; "spectral" is a clustering of the data."""
     protocols = [load_protocol(name) for name in names]
     printed = {row for protocol in protocols for table in protocol.printed.values() for row in table}
     assert printed - {method.name for protocol in protocols for method in protocol.methods} == open_rows

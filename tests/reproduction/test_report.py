@@ -418,9 +418,7 @@ def test_the_pages_come_from_the_tables_alone(folder, tmp_path):
 
 
 def test_numbers_are_written_with_six_digits_also_from_a_column_of_objects():
-    """Tables with gaps that are laid together have such columns, and would change when they are read and
-    written again.
-    """
+    """Joined tables with gaps have such columns, and would change when they are read and written again."""
     table = pd.DataFrame({"method": ["A", "B"], "average": [1 / 3, None]}, dtype=object)
     assert _csv(table) == "method,average\nA,0.333333\nB,\n"
 

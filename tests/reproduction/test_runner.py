@@ -124,8 +124,9 @@ def test_reliability_by_hand():
 
 
 def test_time_that_the_runner_takes_is_not_the_cells(tmp_path, monkeypatch):
-    """A disk that is slow to take a record must not put another cell over its limit that has answered
-    meanwhile.
+    """A disk that is slow to take a record must not put another cell over its limit.
+
+    That cell has answered meanwhile.
     """
     ended = []
     monkeypatch.setattr(_Pool, "_drop", lambda pool, worker: ended.append(worker))
@@ -306,7 +307,7 @@ def test_f1_with_self_pairs_by_hand():
 
 @pytest.mark.slow
 def test_the_authors_allaml_ensembles_give_the_printed_figures(shared_dir, tmp_path):
-    """On the very ensembles behind the printed table, through the runner, these must come out to the digit."""
+    """On the ensembles behind the printed table, through the runner, these must come out to the digit."""
     methods = ["KM", "KM-best", "LWEA", "SCCBG-W", "SPCE"]
     protocol = load_protocol("sccabg").restricted(["pool_allaml"], methods)
     outcome = run(protocol, out=tmp_path, data=shared_dir / "data", jobs=2)

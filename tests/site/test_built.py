@@ -1,5 +1,4 @@
-"""The built site as a reader meets it: every link leads somewhere, every page opens from disk, and nothing is
-asked of a network.
+"""The built site as a reader meets it: every link works, pages open from disk and ask for no network.
 
 Run by ``make docs-test``. Screenshots go to the folder that CONSILIENCE_SCREENSHOTS names.
 """
@@ -19,9 +18,23 @@ pytestmark = pytest.mark.site
 
 SCREENS = {"desktop": (1280, 900, False), "phone": (390, 844, True)}
 #: Pages whose pictures are kept for a look.
-SHOWN = ("index", "five-minutes", "how-it-works", "which-method", "methods/index", "methods/sccabg", "methods/locally-weighted",
-         "api/names/consilience.ConsensusClustering", "api/consensus", "gallery/index", "coming-from", "glossary", "faq",
-         "reproduction/index", "guide")  # fmt: skip
+SHOWN = (
+    "index",
+    "five-minutes",
+    "how-it-works",
+    "which-method",
+    "methods/index",
+    "methods/sccabg",
+    "methods/locally-weighted",
+    "api/names/consilience.ConsensusClustering",
+    "api/consensus",
+    "gallery/index",
+    "coming-from",
+    "glossary",
+    "faq",
+    "reproduction/index",
+    "guide",
+)
 
 
 class Page(HTMLParser):
@@ -104,7 +117,11 @@ def test_styles_load_nothing_from_elsewhere(site):
 
 def test_the_site_names_no_folder_of_the_machine_it_was_built_on(pages, site):
     here = str(Path(__file__).parents[2])
-    found = [file.name for file in site.rglob("*") if file.suffix in (".html", ".js", ".svg", ".css") and here in file.read_text("utf-8", "replace")]  # fmt: skip
+    found = [
+        file.name
+        for file in site.rglob("*")
+        if file.suffix in (".html", ".js", ".svg", ".css") and here in file.read_text("utf-8", "replace")
+    ]
     assert found == []
 
 
@@ -134,7 +151,10 @@ OVERFLOW = """(() => {
     .slice(0, 4).map((e) => `${e.tagName}.${e.className}: ${e.getBoundingClientRect().right}`);
 })()"""
 #: Pictures that did not load, of those that are shown.
-BLANK = "[...document.images].filter((i) => i.complete && i.naturalWidth === 0 && i.offsetParent).map((i) => i.src)"
+BLANK = (
+    "[...document.images].filter((i) => i.complete && i.naturalWidth === 0 && i.offsetParent)"
+    ".map((i) => i.src)"
+)
 
 
 @pytest.mark.browser

@@ -59,7 +59,8 @@ def test_a_page_dropped_in_is_found():
     from _ext.tree import tree
 
     texts = {
-        "guide": "- [One](one.md): words, [not this](two.md)\n| [`A`](three.md), [`B`](four.md) | [c](five.md) |\n"
+        "guide": "- [One](one.md): words, [not this](two.md)\n"
+        "| [`A`](three.md), [`B`](four.md) | [c](five.md) |\n"
     }
     found = tree(["guide", "one", "two", "three", "four", "methods/index", "methods/new", "five"], texts)
     assert found["guide"] == ["one", "three", "four", "five", "two"]
@@ -143,18 +144,33 @@ def test_formulas_become_mathml():
 
 
 def test_pages_and_references_are_without_fault(tmp_path):
-    """All pages are read and all references resolved, strictly; pictures are not drawn and the gallery is not
-    run.
-    """
-    command = [sys.executable, "-m", "sphinx", "-q", "-W", "-n", "-b", "dummy", "-D", "consilience_pictures=0",
-               "-D", "plot_gallery=0", "-d", str(tmp_path / "read"), str(DOCS), str(tmp_path / "out")]  # fmt: skip
+    """All pages are read and all references resolved, strictly; pictures and the gallery are left out."""
+    command = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "-q",
+        "-W",
+        "-n",
+        "-b",
+        "dummy",
+        "-D",
+        "consilience_pictures=0",
+        "-D",
+        "plot_gallery=0",
+        "-d",
+        str(tmp_path / "read"),
+        str(DOCS),
+        str(tmp_path / "out"),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=False)
     assert done.returncode == 0, done.stderr[-4000:]
 
 
 def test_ranks_are_those_that_are_stored():
-    """A page's table of ranks is read from the tables of the reproduction; a method that did not run
-    everywhere has no average.
+    """A page's table of ranks comes from the reproduction.
+
+    A method that did not run everywhere has no average.
     """
     from _ext.inserts import ranks
 
@@ -171,8 +187,9 @@ def test_ranks_are_those_that_are_stored():
 
 
 def test_cells_and_curves_are_those_that_are_stored():
-    """A page's tables of means come from those of the reproduction, the printed ones beside them; every one
-    that a page asks for is there.
+    """A page's tables of means come from those of the reproduction, with the printed ones beside them.
+
+    Every table that a page asks for is there.
     """
     from _ext.inserts import _CELLS, _cells_or_curves, averages, cells, curves, grid
 

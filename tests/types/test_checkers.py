@@ -1,4 +1,4 @@
-"""What users' tools see through ``import consilience as cs``: mypy, pyright and, behind many editors, jedi."""
+"""What tools see through ``import consilience as cs``: mypy, pyright and, behind many editors, jedi."""
 
 from __future__ import annotations
 
@@ -65,7 +65,10 @@ def test_pyright(tmp_path):
     config = {"typeCheckingMode": "standard", "extraPaths": [str(PACKAGES)], "include": ["."]}
     (tmp_path / "pyrightconfig.json").write_text(json.dumps(config))
     said = said_by("basedpyright", "--outputjson", "--pythonpath", sys.executable, folder=tmp_path)
-    reports = [(Path(one["file"]).name, one["range"]["start"]["line"] + 1) for one in json.loads(said)["generalDiagnostics"]]  # fmt: skip
+    reports = [
+        (Path(one["file"]).name, one["range"]["start"]["line"] + 1)
+        for one in json.loads(said)["generalDiagnostics"]
+    ]
     assert sorted(reports) == [("mistakes.py", number) for number in MISTAKES], said
 
 

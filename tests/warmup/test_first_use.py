@@ -1,6 +1,4 @@
-"""What a first use compiles is known beforehand, said, and compiled in two processes; nothing is left
-running.
-"""
+"""What a first use compiles is known and announced, compiled in two processes, and nothing keeps running."""
 
 from __future__ import annotations
 
@@ -122,7 +120,10 @@ def test_no_process_where_it_does_not_help(slow, monkeypatch, seconds, variable,
 
 
 def test_it_ends_when_the_other_process_is_gone():
-    code = "from consilience._warmup.second_process import compile_from_the_end as c; import time; c([]); time.sleep(600)"
+    code = (
+        "from consilience._warmup.second_process import compile_from_the_end as c; "
+        "import time; c([]); time.sleep(600)"
+    )
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
         process.stdin.close()

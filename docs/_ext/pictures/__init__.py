@@ -34,7 +34,7 @@ def pictures() -> dict[str, Callable[[], Draw]]:
 
 
 def stamp() -> str:
-    """Of all that the pictures depend on: the library, the code that draws, and the measurements."""
+    """Digest of all that the pictures depend on: the library, the code that draws, and the measurements."""
     files = [*(ROOT / "src").rglob("*.py"), *Path(__file__).parent.glob("*.py")]
     files += [*(ROOT / "benchmarks" / "results").glob("*.csv"), *(ROOT / "docs" / "methods").glob("*.md")]
     whole = hashlib.sha256()

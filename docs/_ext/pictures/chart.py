@@ -65,7 +65,17 @@ def chart() -> Draw:
     return draw
 
 
-def box(axes: plt.Axes, left: float, middle: float, width: float, words: str, *, edge: str, theme: Theme, bold: bool = False) -> None:  # fmt: skip
+def box(
+    axes: plt.Axes,
+    left: float,
+    middle: float,
+    width: float,
+    words: str,
+    *,
+    edge: str,
+    theme: Theme,
+    bold: bool = False,
+) -> None:
     axes.add_patch(
         FancyBboxPatch(
             (left, middle - 0.3),

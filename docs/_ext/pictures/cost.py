@@ -50,9 +50,7 @@ def of_page(classes: list[str]):
 
 
 def seconds_and_ranks(n: int = 10_000) -> dict[str, tuple[float, float]]:
-    """Of each method: processor seconds for n distinct objects, and the average rank over all sets, as
-    stored.
-    """
+    """For each method: CPU seconds for n distinct objects, and the average rank over all sets, as stored."""
     rows = bench.read(bench.QUALITY)
     names = bench.compared(rows)
     ranks = bench.average_ranks(rows, bench.whole_cases(rows, names), names)
@@ -101,7 +99,9 @@ PLACES = tuple(
 )
 
 
-def name_points(axes: plt.Axes, places: dict[str, tuple[float, float]], *, bold: set[str], theme: Theme) -> None:  # fmt: skip
+def name_points(
+    axes: plt.Axes, places: dict[str, tuple[float, float]], *, bold: set[str], theme: Theme
+) -> None:
     """Each name beside its point, where it covers neither a point nor a name that stands already."""
     axes.figure.draw_without_rendering()
     dots = [Bbox.from_bounds(x - 4, y - 4, 8, 8) for x, y in axes.transData.transform(list(places.values()))]
@@ -109,8 +109,17 @@ def name_points(axes: plt.Axes, places: dict[str, tuple[float, float]], *, bold:
     for name, place in places.items():
         tries = []
         for x, y, side in PLACES:
-            text = axes.annotate(name, place, (6 * x, 7 * y), textcoords="offset points", ha=side, va="center", fontsize=8,
-                                 weight="bold" if name in bold else "normal", color=theme.ink)  # fmt: skip
+            text = axes.annotate(
+                name,
+                place,
+                (6 * x, 7 * y),
+                textcoords="offset points",
+                ha=side,
+                va="center",
+                fontsize=8,
+                weight="bold" if name in bold else "normal",
+                color=theme.ink,
+            )
             box = text.get_window_extent()
             covered = box.count_overlaps([*taken, *dots]) + (not axes.bbox.contains(box.x1, box.y0))
             tries.append((covered, len(tries), text, box))

@@ -56,7 +56,7 @@ def pairs(attribute: str | None = None, words: str = "") -> Panel:
 
 
 def expanded(values: Any, model: Any) -> np.ndarray:
-    """Of all objects, where distinct ones are stored."""
+    """Values of all objects, where those of distinct ones are stored."""
     values = values.toarray() if sp.issparse(values) else np.asarray(values)
     if len(values) == len(model.labels_):
         return values
@@ -121,9 +121,15 @@ def graph(attribute: str, words: str, columns_are: str = "base clusters") -> Pan
         values = expanded(values, model)
         order = by_label(labels, model)
         columns = np.argsort(
-            [np.average(np.arange(CLUSTERS), weights=[values[labels == c, k].sum() + 1e-9 for c in range(CLUSTERS)]) for k in range(values.shape[1])],
+            [
+                np.average(
+                    np.arange(CLUSTERS),
+                    weights=[values[labels == c, k].sum() + 1e-9 for c in range(CLUSTERS)],
+                )
+                for k in range(values.shape[1])
+            ],
             kind="stable",
-        )  # fmt: skip
+        )
         matrix(axes, np.abs(values[order][:, columns]), theme, title=words)
         axes.set_xlabel(columns_are)
         axes.set_ylabel("objects")
@@ -281,7 +287,10 @@ def of_tasks(names: list[str]) -> Draw:
     shares = 0.6 * themes[theme_of] + 0.4 * habits[task]
     X = np.stack([rng.multinomial(40, share) for share in shares]).astype(float)
     models = {name: seeded(name, 3) for name in names}
-    found = {name: cs.align(silently(lambda m=model: m.fit(X, task=task)).labels_, theme_of) for name, model in models.items()}  # fmt: skip
+    found = {
+        name: cs.align(silently(lambda m=model: m.fit(X, task=task)).labels_, theme_of)
+        for name, model in models.items()
+    }
     places = {which: plane(X[task == which]) for which in (0, 1)}
 
     def draw(theme: Theme) -> plt.Figure:

@@ -114,7 +114,15 @@ def bare(axes: plt.Axes, title: str = "") -> plt.Axes:
     return axes
 
 
-def points(axes: plt.Axes, X: np.ndarray, labels: np.ndarray, confidence: np.ndarray | None = None, *, title: str = "", size: float = 12) -> None:  # fmt: skip
+def points(
+    axes: plt.Axes,
+    X: np.ndarray,
+    labels: np.ndarray,
+    confidence: np.ndarray | None = None,
+    *,
+    title: str = "",
+    size: float = 12,
+) -> None:
     axes.scatter(*X.T, c=colors(labels, confidence), s=size, linewidths=0)
     axes.set_aspect("equal", "datalim")
     bare(axes, title)
@@ -124,7 +132,14 @@ def matrix(
     axes: plt.Axes, values: np.ndarray, theme: Theme, *, title: str = "", top: float | None = None
 ) -> None:
     """Shares from 0 to 1 (or to top); kept as pixels."""
-    axes.imshow(values, cmap=theme.shades, vmin=0, vmax=top or max(float(values.max()), 1e-12), aspect="auto", interpolation="nearest")  # fmt: skip
+    axes.imshow(
+        values,
+        cmap=theme.shades,
+        vmin=0,
+        vmax=top or max(float(values.max()), 1e-12),
+        aspect="auto",
+        interpolation="nearest",
+    )
     axes.set_xticks([])
     axes.set_yticks([])
     for spine in axes.spines.values():

@@ -1,4 +1,4 @@
-"""CESHL: weights against a generic solver, the gradient, equality with all objects, and the authors' results."""
+"""CESHL: weights by a generic solver, the gradient, equality with all objects, and the authors' results."""
 
 from __future__ import annotations
 
@@ -53,8 +53,9 @@ def test_gradient(seed):
 
 
 def test_cost_is_that_of_all_objects_and_of_the_normalized_graph(seed):
-    """Copies of an object cost as much as their weight; the second term is the trace of F' Dv^-1/2 S Dv^-1/2
-    F.
+    """Copies of an object cost as much as their weight.
+
+    The second term is the trace of F' Dv^-1/2 S Dv^-1/2 F.
     """
     rng = np.random.default_rng(seed)
     H, Y = rng.uniform(0.2, 0.9, (6, 5)), rng.integers(0, 2, (6, 5)).astype(float)

@@ -45,9 +45,7 @@ def test_joint_rows_are_those_of_the_whole_graph(seed, missing):
 
 
 def normalized_cut(labels, groups):
-    """Of the graph of objects whose edges are shares of the clusters they meet in: cluster vertices
-    eliminated.
-    """
+    """The graph of objects whose edges are shares of their common clusters: cluster vertices eliminated."""
     Y = cs.Ensemble(labels).indicator().toarray()
     S = (Y / Y.sum(axis=0)) @ Y.T
     return sum(

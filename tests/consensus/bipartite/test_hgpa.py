@@ -1,4 +1,4 @@
-"""HGPA: the least cut by trying all, and never dearer than its starts."""
+"""HGPA: the least cut by trying all, and never more expensive than its starts."""
 
 from __future__ import annotations
 
@@ -75,8 +75,9 @@ def test_parts_are_of_about_equal_weight():
 
 
 def test_figures_of_allaml(shared_dir):
-    """As by other passes on distinct objects (.672 +- .099 by size, .585 +- .096 by number); .5444 in print,
-    a random half.
+    """Like other passes on distinct objects: .672 +- .099 by size, .585 +- .096 by number.
+
+    Print has .5444, a random half.
     """
     for hyperedges, expected in (("size", 0.672), ("unit", 0.585)):
         mean, _ = row(

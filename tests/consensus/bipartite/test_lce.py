@@ -58,7 +58,7 @@ def test_without_decay_it_is_the_plain_cut_and_the_plain_tree(seed, missing):
 
 @pytest.mark.parametrize("missing", [0.0, 0.2])
 def test_vectors_are_those_of_all_objects(seed, missing):
-    """Of the graph between n objects and k clusters with edges Y Z."""
+    """The graph is that between n objects and k clusters with edges Y Z."""
     labels, _ = planted(seed, n=50, m=5, noise=0.3, missing=missing)
     ens = cs.Ensemble(labels)
     owner = np.repeat(np.arange(5), ens.n_clusters_per_clustering)

@@ -1,4 +1,4 @@
-"""SCCABG: its updates against plain formulas, the printed toys, the authors' results, and what users rely on."""
+"""SCCABG: updates against plain formulas, the printed toys, the authors' results, and what users rely on."""
 
 from __future__ import annotations
 

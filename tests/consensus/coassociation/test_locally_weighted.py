@@ -163,9 +163,7 @@ def test_printed_figures_on_allaml(shared_dir):
 
 
 def test_a_sample_is_linked_and_the_others_are_placed(seed):
-    """Against the formula: linkage of the sample's weighted co-association, then the largest mean for the
-    others.
-    """
+    """The formula: linkage of the sample's weighted co-association, then the largest mean for the others."""
     labels, _ = planted(seed, n=300, m=8, missing=0.0)
     ens = cs.Ensemble(labels).distinct()
     rows, weights = drawn_by_weight(ens.sample_weight, 60)

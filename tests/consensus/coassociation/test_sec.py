@@ -1,6 +1,4 @@
-"""SEC: the identity with the normalized cut, the best of all partitions of small sets, and weighted k-means
-of scikit-learn.
-"""
+"""SEC: identity with the normalized cut, the best partitions of small sets, and scikit-learn's k-means."""
 
 from __future__ import annotations
 

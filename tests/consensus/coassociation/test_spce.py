@@ -253,9 +253,7 @@ def test_alpha_is_the_minimizer(seed):
 
 
 def test_seeing_little_earns_no_trust():
-    """A loss for each pair seen: the same clustering with half of its labels hidden is trusted about as
-    before.
-    """
+    """A loss for each pair seen: a clustering with half of its labels hidden is trusted about as before."""
     np.testing.assert_allclose(
         spce.update_alpha(np.array([1.0, 4.0, 1.0]), np.array([1.0, 1.0, 0.25])),
         np.array([1, 2, 2]) * 0.75 / 3.5,
@@ -416,8 +414,9 @@ def test_authors_mode_reproduces_the_reference_results(shared_dir):
 
 
 def test_printed_table_to_the_digit(shared_dir):
-    """ALLAML, ten ensembles of 20, the threshold by the truth per ensemble and measure: the printed ACC and
-    NMI (max).
+    """ALLAML, ten ensembles of 20: the printed ACC and NMI (max).
+
+    The threshold is chosen by the truth for each ensemble and measure.
     """
     with np.load(shared_dir / "data" / "pool_allaml.npz", allow_pickle=False) as data:
         labels, truth = data["labels"], data["y"]
@@ -485,7 +484,10 @@ def test_a_grid_of_weighted_objects_is_merged():
 
 def test_many_equal_averages_are_merged():
     """As above with weights of one. Each digit pair is one object: its label in two clusterings."""
-    pairs = "03 02 00 44 24 41 33 31 00 41 33 44 34 44 33 00 22 22 22 32 22 11 20 40 40 44 41 33 22 22 00 40 14 42 33 00 03"
+    pairs = (
+        "03 02 00 44 24 41 33 31 00 41 33 44 34 44 33 00 22 22 22 32 "
+        "22 11 20 40 40 44 41 33 22 22 00 40 14 42 33 00 03"
+    )
     model = cs.SPCE(7, threshold=0.7).fit(np.array([[int(a), int(b)] for a, b in pairs.split()]))
     assert np.unique(model.labels_).size == 7
 
@@ -582,9 +584,7 @@ def test_one_clustering():
 
 
 def test_evidence_in_two_parts_that_never_meet():
-    """Two batches of objects, each seen by its own clusterings: nothing ties them, and nothing is certain
-    between them.
-    """
+    """Two batches of objects, each seen by its own clusterings: nothing is certain between them."""
     left, truth_left = planted(0, n=40, m=6, c=2, noise=0.1)
     right, truth_right = planted(1, n=40, m=6, c=2, noise=0.1)
     labels = np.full((80, 12), -1)

@@ -102,9 +102,7 @@ def test_graphs_of_the_authors(shared_dir, case):
 
 
 def test_printed_row_as_tuned(shared_dir):
-    """The best weight of each ensemble and measure, chosen by the truth, as in print; pieces are clusters
-    there.
-    """
+    """The best weight of each ensemble and measure, chosen by the truth, as in print; pieces are clusters."""
     with np.load(shared_dir / "data" / "pool_allaml.npz") as held:
         labels, truth = held["labels"], held["y"]
     best = []

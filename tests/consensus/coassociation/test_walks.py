@@ -37,7 +37,7 @@ def plain_cosines(P, steps):
 
 
 def plain_graph_partition(labels, c):
-    """PTGP by dense matrices: Z, B, and all eigenvectors of the graph of objects and base clusters together."""
+    """PTGP by dense matrices: Z, B, and all eigenvectors of the graph of objects and base clusters."""
     ens = cs.Ensemble(labels).distinct()
     steps = rule(ens.n_samples)
     Z = plain_cosines(plain_transitions(ens.coassociation(), ens.sample_weight, steps, stay=True), steps)
@@ -103,8 +103,9 @@ def test_edges_to_base_clusters_are_means_of_dense_cosines(seed, missing):
 
 @pytest.mark.parametrize("name", ["lung203", "allaml", "glioma"])
 def test_partition_of_the_whole_dense_graph(shared_dir, name):
-    """Walks among all 203 objects of Lung instead of its 103 distinct ones are others: equal objects are then
-    each other's nearest.
+    """Walks among all 203 objects of Lung differ from those among its 103 distinct ones.
+
+    Equal objects are then each other's nearest.
     """
     with np.load(shared_dir / "data" / f"pool_{name}.npz") as data:
         labels, c = data["labels"][:, :20], np.unique(data["y"]).size
@@ -154,8 +155,9 @@ def test_weights_make_no_difference_beyond_noise(shared_dir):
 
 
 def dense_entering(ens, rows, weights, c):
-    """Rows of the cut by dense matrices: trajectories of all objects, those of others entering the sample
-    with their first step.
+    """Rows of the cut by dense matrices: trajectories of all objects.
+
+    Those of other objects enter the sample with their first step.
     """
     A, s = ens.coassociation(), rows.size
     K = rule(s)

@@ -52,7 +52,7 @@ def test_category_is_weighted_k_means_of_one_hot_rows(seed):
 
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_entropy_is_classification_em(seed, missing):
-    """Equal proportions: each object to the component under which its labels are likeliest, object by object."""
+    """Equal proportions: each object goes to the component under which its labels are likeliest."""
     ens, rows, rng = case(seed, missing)
     groups = rng.integers(0, 3, ens.n_samples)
     found, _ = loop(ens, rows, groups, "entropy")

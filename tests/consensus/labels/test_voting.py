@@ -63,7 +63,7 @@ def test_disagreement_never_rises(seed, params, missing):
 
 
 def disagreement(labels, groups):
-    """Of k-modes: shares of seen labels that are not the commonest of the group."""
+    """The loss of k-modes: shares of seen labels that are not the most frequent of the group."""
     total = 0.0
     for j in np.unique(groups):
         inside = labels[groups == j]

@@ -71,7 +71,7 @@ CASES = ["allaml_auth_1-20", "glioma_auth_1-20", "allaml_km"]
 
 @pytest.mark.parametrize("case", CASES)
 def test_matrices_of_the_authors(shared_dir, case):
-    """Sums of A and of its squares: of all objects, and of the distinct ones, whose bound differs a little."""
+    """Sums of A and of its squares, for all objects and for distinct ones, whose bound differs a little."""
     with np.load(shared_dir / "golden" / f"{case}.npz") as held:
         labels, c = held["labels_base"], int(held["n_clusters"])
         settings, sums = (json.loads(str(held[f"RCE__{name}"])) for name in ("params", "extra"))

@@ -167,8 +167,9 @@ def test_symmetrize_in_tiles():
 
 
 def test_directions_of_the_gap_that_do_not_matter_are_left_out(monkeypatch):
-    """The graph lacks at most a ten-thousandth of |Z|, terms of H are never left out, and the bound on max |Z
-    - J| stays one.
+    """The graph lacks at most a ten-thousandth of |Z|, and the bound on max |Z - J| remains a bound.
+
+    Terms of H are never left out.
     """
     monkeypatch.setattr(lagrangian, "_FEW_DIRECTIONS", 10)
     rng = np.random.default_rng(0)
@@ -210,8 +211,9 @@ def test_terms_of_H_are_all_of_the_gap_where_S_has_no_part():
 
 
 def test_the_end_is_seen_by_entries():
-    """A bound by norms is some times too large and would cost iterations: close to ``tol`` entries are looked
-    at.
+    """A bound by norms is several times too large and would cost iterations.
+
+    Close to ``tol``, entries are looked at.
     """
     labels, _ = planted(0, n=90, m=6, noise=0.1)
     ensemble = cs.Ensemble(labels)
@@ -232,8 +234,9 @@ def test_basis_grows_only_by_what_is_felt():
 
 
 def test_slopes_of_the_concave_penalty():
-    """Lambda = (1 - sigma/gamma)_+ and W = (1 - |E|/gamma)_+ are derivatives of |t| - t^2/(2 gamma), |t| <=
-    gamma.
+    """Lambda = (1 - sigma/gamma)_+ and W = (1 - |E|/gamma)_+ are derivatives.
+
+    They are those of |t| - t^2/(2 gamma), |t| <= gamma.
     """
     values, E, root = np.array([3.0, 1.0]), np.array([[4.0, -2.0], [0.5, 0.0]]), np.array([2.0, 1.0])
     slopes, entries = linearize(values, E, root, gamma=2.0)
@@ -248,9 +251,7 @@ def test_slopes_of_the_concave_penalty():
 @pytest.mark.parametrize("missing", [pytest.param(0.0, marks=pytest.mark.slow), 0.2])
 @pytest.mark.parametrize("method", ["RSEC", "NRSEC"])
 def test_equals_the_plain_algorithm_on_all_objects(method, missing):
-    """Compressed, rotated, partly in single precision: the same Z, E and labels as n x n matrices and full
-    spectra.
-    """
+    """Compressed, rotated, partly in single precision: the same Z, E and labels as n x n matrices give."""
     labels, _ = planted(0, n=90, m=6, noise=0.1, missing=missing)
     labels = labels[np.random.default_rng(0).integers(0, 90, 120)]  # repeated objects
     ensemble = cs.Ensemble(labels)
@@ -291,8 +292,9 @@ def test_partial_spectra_change_nothing(method, monkeypatch):
 
 @pytest.mark.parametrize("method", ["RSEC", "NRSEC"])
 def test_decomposing_through_the_clusters_changes_nothing(method, monkeypatch):
-    """Fewer base clusters than objects: S has their rank, and the basis grows only where H pulls Z out of its
-    range.
+    """Fewer base clusters than objects: S has their rank.
+
+    The basis grows only where H pulls Z out of its range.
     """
     labels, _ = planted(2, n=150, m=5, noise=0.2)
     thin = getattr(cs.consensus, method)(3, random_state=0).fit(labels)
@@ -327,9 +329,7 @@ def test_residuals_vanish(method, seed):
 
 @pytest.mark.parametrize("method", ["RSEC", "NRSEC"])
 def test_rounding_of_early_steps_does_not_hold_up_the_end(method):
-    """The gap falls with the penalty down to any tolerance: what single precision lost on the way is not
-    kept.
-    """
+    """The gap falls with the penalty down to any tolerance: the loss of single precision is not kept."""
     labels, _ = planted(0, n=110, m=20, noise=0.3)
     model = getattr(cs.consensus, method)(3, tol=1e-9, random_state=0).fit(labels)
     assert model.converged_
@@ -427,9 +427,7 @@ def test_signed_evidence_of_two_clear_clusters_has_rank_one(c):
 
 @pytest.mark.parametrize("method", [cs.RSEC, cs.NRSEC])
 def test_missing_labels_read_like_present_ones(method, seed):
-    """A missing label moves the answer no more than a label that is there: S is the same where nothing is
-    missing.
-    """
+    """A missing label moves the answer no more than a given one: S is the same where nothing is missing."""
     rng = np.random.default_rng(seed)
     truth = np.repeat([0, 1], 50)
     labels = np.column_stack([np.where(rng.random(100) < 0.02, 1 - truth, truth) for _ in range(10)])
@@ -499,8 +497,9 @@ def test_iris_as_printed():
 
 
 def test_eigenvalues_of_zero_are_no_directions_of_S():
-    """They come last, so that the products of NRSEC leave them out; negative ones that count come last too,
-    and stay.
+    """They come last, so that the products of NRSEC leave them out.
+
+    Negative ones that count come last too, and stay.
     """
     U = np.linalg.qr(np.random.default_rng(0).standard_normal((5, 5)))[0]
     root = np.ones(5)

@@ -70,8 +70,9 @@ def test_refined_coassociation_is_that_of_all_objects(seed, missing):
 
 
 def test_hierarchical_tree_is_that_of_all_objects(seed):
-    """With nothing missing: else distinct objects can be at distance 0, and their tied merges may come in
-    another order.
+    """With nothing missing: else distinct objects can be at distance 0.
+
+    Their tied merges may then come in another order.
     """
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform

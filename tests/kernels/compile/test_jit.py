@@ -1,6 +1,4 @@
-"""How kernels are compiled and kept: never stale, never in the way, and said in words where they cannot be
-kept.
-"""
+"""How kernels are compiled and kept: never stale, never in the way, with a warning where it fails."""
 
 from __future__ import annotations
 
@@ -61,7 +59,10 @@ def close_to_writing(package):
 
 def test_a_read_only_package_and_home_compile_without_a_cache_and_say_so_once(package):
     close_to_writing(package)
-    code = "import consilience as cs; print(cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, 1]]).coassociation()[0, 1])"
+    code = (
+        "import consilience as cs; "
+        "print(cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, 1]]).coassociation()[0, 1])"
+    )
     out, said = run(code, package, HOME="/proc/nohome")
     assert out == "0.5"
     assert said.count("Compiled code cannot be kept on disk") == 1
@@ -93,9 +94,7 @@ def test_an_edit_of_a_helper_reaches_its_callers_in_other_files(package):
 
 
 def test_what_a_kernel_depends_on_is_found_through_imports():
-    """Against the modules that Python itself loaded: nothing that a kernel's module holds a kernel of is
-    missed.
-    """
+    """Checked against the modules that Python loaded: no module that kernels come from is missed."""
     for module in pkgutil.walk_packages(consilience.__path__, "consilience."):
         if not module.name.endswith("__main__"):
             importlib.import_module(module.name)
@@ -137,7 +136,10 @@ def test_a_damaged_cache_is_compiled_again(double, tmp_path, kind, left):
 
 
 def test_checked_code_is_kept_apart(package):
-    inside = "import numpy as np; from consilience._kernels.compile.vectors import dot; dot(np.ones(3), np.ones(3)); "
+    inside = (
+        "import numpy as np; from consilience._kernels.compile.vectors import dot; "
+        "dot(np.ones(3), np.ones(3)); "
+    )
     outside = """
 try:
     dot(np.ones(3), np.ones(2))
@@ -213,9 +215,7 @@ def test_the_package_uses_one_form():
 
 
 def test_reordered_sums_have_one_copy_for_each_caller():
-    """Where the compiler may reorder sums and the code is called by other kernels, it is part of each of
-    them.
-    """
+    """Code whose sums the compiler may reorder and that other kernels call is part of each of them."""
     for module in pkgutil.walk_packages(consilience.__path__, "consilience."):
         if "kernels" in module.name:
             importlib.import_module(module.name)

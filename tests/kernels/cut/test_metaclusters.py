@@ -63,9 +63,7 @@ def test_votes_are_means_over_the_clusters_of_a_group(seed, missing):
 
 
 def test_ties_go_to_the_heavier_group_and_every_group_wins_somebody():
-    """Two clusterings, one vote each: the group {first of both} holds 5 of 8 sights, so both tied objects
-    join it.
-    """
+    """Two clusterings, one vote each: {first of both} holds 5 of 8 sights, so both tied objects join it."""
     ens = cs.Ensemble.from_clusterings([[0, 0, 0, 1], [0, 1, 0, 1]]).distinct()
     groups = np.array([0, 1, 0, 1])
     found = vote(ens.labels, ens.offsets, ens.sample_weight, groups, 2)

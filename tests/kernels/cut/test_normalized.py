@@ -1,6 +1,4 @@
-"""The normalized cut through label tables: against the cut of the dense graph, and every single move against
-it.
-"""
+"""The normalized cut through label tables: against the cut of the dense graph, move by move."""
 
 from __future__ import annotations
 

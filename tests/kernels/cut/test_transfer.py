@@ -26,8 +26,9 @@ def cut(ens, eci, count=3):
 
 @pytest.mark.parametrize("missing", [0.0, 0.25])
 def test_cluster_side_has_the_solutions_of_the_whole_graph(seed, missing):
-    """gamma of Eq. (2) is (1 - lambda)^2 for lambda of L f = lambda D f on objects (repeated by weight) and
-    clusters.
+    """gamma of Eq. (2) is (1 - lambda)^2 for lambda of L f = lambda D f on objects and clusters.
+
+    Objects are repeated by their weight.
     """
     ens, eci = case(seed, missing)
     found = cut(ens, eci)

@@ -1,6 +1,4 @@
-"""Dense eigenvectors: the pairs asked for, whichever driver finds them, and matrices that the quickest gives
-up on.
-"""
+"""Dense eigenvectors: the requested pairs by any driver, and matrices that the quickest gives up on."""
 
 from __future__ import annotations
 
@@ -66,7 +64,7 @@ def test_pairs_from_the_outermost_inwards_by_every_driver(failures, n, which, ov
 
 @pytest.mark.parametrize("which", ["smallest", "largest"])
 def test_a_single_number_is_its_own_eigenvalue(which):
-    """Of which LAPACK's divide and conquer, as old versions of SciPy call it, makes an error of its own kind."""
+    """LAPACK's divide and conquer, as old versions of SciPy call it, raises another kind of error for it."""
     for values, vectors in (eigenpairs(np.array([[-3.0]]), which=which), every_eigenpair(np.array([[-3.0]]))):
         assert values.tolist() == [-3.0]
         assert vectors.tolist() == [[1.0]]
@@ -140,9 +138,7 @@ def test_a_driver_that_returns_fewer_pairs_than_asked_for_is_replaced(monkeypatc
 
 
 def test_every_pair_in_steps_is_what_the_driver_finds(monkeypatch):
-    """A co-association matrix with many eigenvalues 0, in blocks of a few columns; the same bits on two
-    threads.
-    """
+    """A co-association matrix with many eigenvalues 0, in thin blocks; the same bits on two threads."""
     monkeypatch.setattr(dense, "_COLUMNS", 16)
     labels = np.random.default_rng(0).integers(0, 5, (70, 6))
     M = cs.Ensemble(labels).coassociation()

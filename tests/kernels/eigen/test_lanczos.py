@@ -25,9 +25,7 @@ def subspaces_agree(A, B, tol):
 
 
 def neighbor_graph(n=900, seed=0, k=6):
-    """(normalized adjacency, its known leading vector) of a connected neighbor graph of two moons and a
-    bridge.
-    """
+    """(normalized adjacency, its known leading vector) of a neighbor graph of two moons and a bridge."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, 3)) + 2.5 * np.eye(3)[rng.integers(0, 3, n)]
     index, squares = nearest(Pairs(X), k)

@@ -95,9 +95,7 @@ def test_null_space_alone_needs_no_products():
 
 
 def test_start_that_contains_the_null_space_is_harmless(seed):
-    """The last problem's vectors include constants; projecting those out leaves only rounding, which must be
-    dropped.
-    """
+    """The last vectors include constants; projecting them out leaves rounding, which must be dropped."""
     S, w = graph(seed)
     degrees, product, M = problem(S, w)
     null = component_vectors(np.zeros(w.size, int), w)

@@ -1,4 +1,4 @@
-"""Shrinkage: each formula against its definition as a minimizer, and the partial one against the dense one."""
+"""Shrinkage: each formula against its definition as a minimizer, the partial one against the dense one."""
 
 from __future__ import annotations
 
@@ -126,9 +126,7 @@ def test_a_start_from_the_last_answer_saves_products():
 
 
 def test_what_is_not_multiplied_again_is_bounded_by_angles(monkeypatch):
-    """A start that has hardly turned: few of its columns see X a second time, and the bound on the error
-    still holds.
-    """
+    """A start that has hardly turned: few columns see X a second time, and the error bound still holds."""
     rng = np.random.default_rng(0)
     X = low_rank_plus_noise(rng, 400, 60, 0.4)
     cold = shrink_singular_values(X, 0.9)
@@ -150,9 +148,7 @@ def test_what_is_not_multiplied_again_is_bounded_by_angles(monkeypatch):
 
 
 def test_settled_vectors_take_no_part_in_later_rounds(monkeypatch):
-    """Sixty vectors that have hardly turned: only the guard is decomposed again, and order and bound are
-    right.
-    """
+    """Sixty vectors that have hardly turned: only the guard is decomposed again; order and bound hold."""
     rng = np.random.default_rng(0)
     X = low_rank_plus_noise(rng, 400, 60, 0.4)
     cold = shrink_singular_values(X, 0.9)
@@ -181,9 +177,7 @@ def test_tangents_of_two_spaces(seed):
 
 @pytest.mark.parametrize("scale", [1.0, 1e-6])
 def test_split_off_an_earlier_answer_single_precision_is_enough(scale):
-    """Values far above the threshold, as late in the Lagrangian: rounding is relative to what is not split
-    off.
-    """
+    """Values far above the threshold, as late in the Lagrangian: rounding is relative to what stays in X."""
     rng = np.random.default_rng(0)
     low = shrink_singular_values(low_rank_plus_noise(rng, 300, 20, 0.0), 0.3)
     rest = (scale * low_rank_plus_noise(rng, 300, 10, 0.1)).astype(np.float32)

@@ -1,6 +1,4 @@
-"""Runs by tiles give what Lloyd's steps in plain float64 give, and to the last bit what runs with shared
-passes give.
-"""
+"""Runs by tiles give what plain float64 Lloyd steps give, and runs with shared passes to the last bit."""
 
 import numpy as np
 import pytest

@@ -135,8 +135,9 @@ def test_starts_on_a_draw_end_with_all_objects(seed, monkeypatch):
 
 
 def test_the_commonest_cluster_of_each_clustering_in_a_group():
-    """Two clusterings of 3 and 2 clusters; ties go to the lowest, and what saw nobody of a group goes by the
-    others.
+    """Two clusterings of 3 and 2 clusters; ties go to the lowest.
+
+    A clustering that saw nobody of a group goes by the others.
     """
     offsets = np.array([0, 3, 5])
     table = np.array([[1.0, 0, 2], [4, 0, 2], [2, 0, 1], [0, 3, 0], [0, 3, 0]])

@@ -82,7 +82,7 @@ def test_ties_and_rounding_never_break_the_tree(rule):
 
 
 def test_means_stay_between_what_they_are_means_of():
-    """(a d + b d) / (a + b) can round below d: a merged group would then be nearer than both its parts were."""
+    """(a d + b d) / (a + b) can round below d: a merged group would then be nearer than both its parts."""
     rng = np.random.default_rng(0)
     for _ in range(200):
         d = rng.random()

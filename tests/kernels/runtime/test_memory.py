@@ -66,9 +66,7 @@ def test_cached_files_do_not_count_as_used(tmp_path):
 
 
 def test_files_read_often_and_caches_of_the_kernel_do_not_count_as_used(tmp_path):
-    """A data set that was read twice is among the active files: all of them are given back before anything is
-    refused.
-    """
+    """Data that was read twice is among the active files, all of which are given back before a refusal."""
     stat = "anon 100\nfile 750\nshmem 50\ninactive_file 200\nactive_file 500\nslab_reclaimable 30\nslab 40\n"
     write(tmp_path / "proc/self", cgroup="0::/\n")
     write(tmp_path / "sys/fs/cgroup", memory__max="1000", memory__current="900", memory__stat=stat)

@@ -1,6 +1,4 @@
-"""Threads where they pay: what a place remembers of its rates, and helpers that leave where they are of no
-help.
-"""
+"""Threads where they pay: what a place remembers of its rates, and helpers that leave when of no help."""
 
 from __future__ import annotations
 
@@ -190,9 +188,7 @@ def test_a_helper_comes_back_to_see_whether_it_helps_now(monkeypatch):
 
 
 def test_work_in_turns_ends_with_the_caller_alone(monkeypatch):
-    """What holds the interpreter's lock is not done faster by two: the place learns it, and answers stay in
-    order.
-    """
+    """Two threads do not speed up what holds the interpreter's lock: the place learns it; order is kept."""
     monkeypatch.setattr(sharing, "_places", {})
 
     def task(i):

@@ -10,7 +10,7 @@ from . import jit
 
 
 def times_compiled() -> int:
-    """How often a kernel was compiled in this process; what came from disk was not."""
+    """How often a kernel was compiled in this process; loading from disk does not count."""
     found = [kernel.stats for kernel in list(jit.KERNELS.values()) if hasattr(kernel, "stats")]
     return sum(sum(stats.cache_misses.values()) for stats in found)
 
@@ -77,5 +77,5 @@ def notice_wanted() -> bool:
 
 
 def notice_given() -> None:
-    """The user has been told why a first call takes its time: nothing more is said."""
+    """Note that the user has been told why a first call takes its time: nothing more is printed."""
     jit.NOTICE.said = True

@@ -1,5 +1,6 @@
-"""Where a Ctrl-C must not be raised: while LLVM compiles or loads, and while a kernel returns. It comes a
-little later there.
+"""Where a Ctrl-C must not be raised: while LLVM compiles or loads, and while a kernel returns.
+
+It is raised a little later there.
 """
 
 from __future__ import annotations
@@ -45,9 +46,7 @@ def _interrupt_main() -> None:
 
 @contextmanager
 def interrupts_outside_kernels() -> Iterator[None]:
-    """Within: a Ctrl-C is raised by :func:`raise_interrupt`. A program that has a handler of its own keeps
-    it.
-    """
+    """Inside, a Ctrl-C is raised by :func:`raise_interrupt`, unless the program has a handler of its own."""
     # Only the main thread may set handlers.
     default = threading.current_thread() is threading.main_thread() and (
         signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -62,7 +61,7 @@ def interrupts_outside_kernels() -> Iterator[None]:
 
 
 class InterruptsLater:
-    """Within: a Ctrl-C waits for the end, at which it is raised.
+    """Inside, a Ctrl-C waits, and is raised at the end.
 
     LLVM calls back into Python: what is raised in there Python can only report and forget, and what is raised
     between two calls into LLVM leaves halves behind, at which the process may crash.
@@ -103,7 +102,7 @@ INTERRUPTS_LATER = InterruptsLater()
 
 
 def to_its_end(compile: Callable) -> Callable:
-    """The same, but what is compiled or loaded is so to its end, and kept, before an interrupt is raised."""
+    """The same, but compiling or loading is completed and kept before an interrupt is raised."""
 
     @wraps(compile)
     def compile_or_load(*args: Any, **options: Any) -> Any:

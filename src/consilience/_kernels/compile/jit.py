@@ -38,9 +38,7 @@ KERNELS: dict[str, Callable] = {}
 
 
 def kernel(function: Callable | None = None, /, **options: Any) -> Any:
-    """Decorator: compile a function at its first call, and keep the outcome on disk where there is a place
-    for it.
-    """
+    """Decorator: compile a function at its first call, and keep the result on disk where that is possible."""
     if function is None:
         return partial(kernel, **options)
     # Nobody calls kernels as C functions: without that door each compiles in nine tenths of the time.
@@ -59,9 +57,9 @@ def fast_kernel(function: Callable | None = None, /, **options: Any) -> Any:
     """For kernels whose inputs are known to be finite: the compiler may reorder and vectorize sums.
 
     One that other kernels call, or a kernel that calls such a one and is called itself, takes
-    ``forceinline=True``: it is compiled into each of them anew, the copies may be vectorized differently, and
-    which copy a call finds depends on what the process loaded first. A process that compiles would then round
-    differently from one that finds the code on disk.
+    ``forceinline=True``: it is compiled into each of them again, the copies may be vectorized differently,
+    and which copy a call finds depends on what the process loaded first. A process that compiles would then
+    round differently from one that finds the code on disk.
     """
     return kernel(function, fastmath=True, **options)
 
@@ -167,9 +165,8 @@ def _say_not_kept(reason: str) -> None:
         _not_kept.append(reason)
         warn(
             f"Compiled code cannot be kept on disk: {reason}. Results are the same, but every process "
-            f"compiles anew, which "
-            "takes seconds to a minute. Set the environment variable NUMBA_CACHE_DIR to a folder that can "
-            "be written to."
+            f"compiles again, which takes seconds to a minute. Set the environment variable NUMBA_CACHE_DIR "
+            f"to a folder that can be written to."
         )
 
 
@@ -208,8 +205,10 @@ class _SayWhenCompiling(event.Listener):
 
 
 class _WithoutCollection(event.Listener):
-    """No collection of garbage while the compiler works: it makes millions of objects, and looking through
-    them again and again is a sixth of what it takes. numba's lock lets one thread compile at a time.
+    """No garbage collection while the compiler works.
+
+    The compiler makes millions of objects, and looking through them again and again takes a sixth of its
+    time. numba's lock lets one thread compile at a time.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,4 @@
-"""What numpy has a word for, as plain loops: compiled code may call them at a tenth of what compiling numpy's
-takes.
+"""Plain loops for compiled code to call instead of numpy's functions, at a tenth of their compile time.
 
 The values are the same to the last bit: sums go from the first to the last, and sorted numbers are sorted
 numbers.
@@ -34,7 +33,7 @@ def total(values):
 
 @kernel
 def copy_to(values, out):
-    """``out[:] = values``, of one length."""
+    """``out[:] = values``, both of one length."""
     for i in range(out.shape[0]):
         out[i] = values[i]
 
@@ -71,7 +70,7 @@ def split_inplace(values, low, high):
 
 @kernel
 def kth_smallest_inplace(values, k):
-    """The value that would be at place k if all were sorted, none of which is NaN; their order is changed."""
+    """The value at place k of the sorted values, none of which is NaN; their order is changed."""
     low, high = 0, values.shape[0] - 1
     while low < high:
         j, i = split_inplace(values, low, high)
@@ -86,7 +85,7 @@ def kth_smallest_inplace(values, k):
 
 @kernel
 def sort_inplace(values):
-    """Rising; none is NaN."""
+    """Sort in rising order; no value is NaN."""
     # The smaller part is done first and the other waits: at most one for each bit of the length.
     waiting = np.empty((64, 2), np.int64)
     count, low, high = 0, 0, values.shape[0] - 1

@@ -1,6 +1,4 @@
-"""Scatter of rows between clusters: sum over clusters of their weight times the squared distance of their
-mean from the origin.
-"""
+"""Scatter of rows between clusters: sum of each cluster's weight times the squared length of its mean."""
 
 from __future__ import annotations
 
@@ -11,8 +9,9 @@ from .jit import kernel
 
 @kernel
 def between_scatter(X, labels, weights, n_clusters):
-    """sum_j |sum of w x over cluster j|^2 / its weight, of rows X (n, d) that are centered; label -1 counts
-    nowhere. O(n d) time.
+    """sum_j |sum of w x over cluster j|^2 / its weight, of centered rows X (n, d); label -1 is ignored.
+
+    O(n d) time.
 
     Labels lie below n_clusters, as their maximum plus one does by the caller's own count.
     """

@@ -1,5 +1,6 @@
-"""Sums over two vectors of one length, for compiled loops to call: whole vectors are contiguous, and become
-vector code.
+"""Sums over two vectors of one length, for compiled loops to call.
+
+Whole vectors are contiguous, and become vector code.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Cut a weighted graph in a given number of parts: by eigenvectors, or by METIS where that is installed.
 
-    spectral    leading eigenvectors of D^-1/2 S D^-1/2, rows to unit length, k-means with the weights of the vertices     (1)
-    metis       multilevel bisection (from 8 parts on k-way); asks for parts of equal weight                               (2)
+    spectral    leading eigenvectors of D^-1/2 S D^-1/2, rows to unit length, k-means with the weights
+                of the vertices                                                                            (1)
+    metis       multilevel bisection (from 8 parts on k-way); asks for parts of equal weight               (2)
 
 S (v, v) symmetric and not negative, D = diag(S 1). METIS balances: within 0.1% of equal weights by bisection
 and 3% k-way, as far as the weights of single vertices allow. Unequal clusters are cut through; it is here for
@@ -40,7 +41,7 @@ def partition_graph(
     """(v,) part of each vertex, exactly ``n_parts`` <= v of them, numbered from 0 without gaps.
 
     S dense or CSR, weights (v,) of the vertices; one start of k-means, or of METIS, per seed, and the best is
-    kept. METIS takes no heed of the diagonal, and takes edges as whole numbers (:func:`whole_numbers`). Where
+    kept. METIS ignores the diagonal, and takes edges as whole numbers (:func:`whole_numbers`). Where
     it leaves parts empty, others are split by the eigenvectors of (1).
     """
     if method == "metis":
@@ -74,8 +75,9 @@ def spectral_vectors(S: Any, count: int) -> np.ndarray:
 
 
 def metis_parts(S: Any, n_parts: int, *, weights: np.ndarray, seeds: Sequence[int]) -> np.ndarray:
-    """(v,) part of each vertex by METIS, the smallest cut of one run per seed; parts of heavy vertices may
-    stay empty.
+    """(v,) part of each vertex by METIS: the smallest cut of one run per seed.
+
+    Where vertices are heavy, parts may stay empty.
     """
     v = S.shape[0]
     if n_parts == 1 or n_parts == v:
@@ -103,8 +105,9 @@ def metis_parts(S: Any, n_parts: int, *, weights: np.ndarray, seeds: Sequence[in
 
 
 def whole_numbers(values: np.ndarray) -> np.ndarray:
-    """Values that are not negative as int64 in equal proportion: exact if some power of two up to 2^20 makes
-    them whole, else in millionths of the largest; either way with a total of at most 2^53.
+    """Non-negative values as int64 in equal proportion, with a total of at most 2^53.
+
+    Exact if some power of two up to 2^20 makes them whole, else in millionths of the largest.
     """
     for power in range(21):
         scaled = values * 2.0**power

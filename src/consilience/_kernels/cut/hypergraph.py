@@ -1,5 +1,4 @@
-"""Two parts of a hypergraph of objects and base clusters: moves of single objects that lower the weight of
-    what is cut.
+"""Two parts of a hypergraph of objects and base clusters, by single moves that lower the cost of the cut.
 
     cost = sum of e_b over the base clusters b with objects on both sides                                 (1)
 
@@ -58,9 +57,10 @@ def bisect(
     fewest: tuple[int, int],
     max_passes: int = 20,
 ) -> np.ndarray:
-    """(u,) bool, from the start ``side``: never dearer. The weight of the objects on side True stays in
-    [lightest, heaviest] if it starts there, and ``fewest`` objects stay on sides False and True. O(u m) a
-    move, one thread.
+    """(u,) bool, from the start ``side``: a cut that is never more expensive.
+
+    The weight of the objects on side True stays in [lightest, heaviest] if it starts there, and ``fewest``
+    objects stay on sides False and True. O(u m) a move, one thread.
     """
     side = np.array(side, np.bool_)
     if side.shape != (len(labels),) or weights.shape != side.shape or edge_weights.shape != (offsets[-1],):

@@ -23,7 +23,7 @@ from .partition import one_hot, split_clusters
 
 
 class Votes(NamedTuple):
-    """The group of every object, and what it was read off."""
+    """The group of every object, and the shares that it was read off."""
 
     labels: np.ndarray  # (u,) exactly n_groups groups, 0 the heaviest of base clusters
     shares: np.ndarray  # (u, n_groups) M of Eq. (3), columns in that order
@@ -60,8 +60,9 @@ def jaccard(K: Any, offsets: np.ndarray) -> Any:
 def shared_neighbors(
     labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = None
 ) -> list[np.ndarray]:
-    """For each clustering (k_i, k_i): sum over all base clusters c of min(J_ac, J_bc), a and b two of its
-    own; 0 for a = b.
+    """For each clustering (k_i, k_i): sum over all base clusters c of min(J_ac, J_bc), a and b its own.
+
+    It is 0 for a = b.
 
     J of Eq. (2) is never held: O(u m^2 + k sum_i k_i^2 / 2) time, 8 k k_i bytes a thread.
     """
@@ -126,8 +127,9 @@ def vote(
     *,
     n_jobs: int | None = -1,
 ) -> Votes:
-    """Every object to the group of base clusters with its largest share, Eq. (3); exactly ``n_groups`` come
-    back.
+    """Assign every object to the group of base clusters with its largest share, Eq. (3).
+
+    Exactly ``n_groups`` groups come back.
 
     groups (k,) of the base clusters, 0..n_groups - 1, some of which may be empty. Ties go to the heavier
     group, by the weight of the objects in its base clusters, then to the one with the earliest base cluster.
@@ -138,8 +140,7 @@ def vote(
     if groups.shape != (k,) or groups.min() < 0 or groups.max() >= n_groups or len(labels) < n_groups:
         raise ValueError(
             f"Groups {groups.shape} of {k} base clusters from {groups.min()} to {groups.max()}, for "
-            f"{len(labels)} objects; "
-            f"expected numbers below {n_groups}, and as many objects."
+            f"{len(labels)} objects; expected numbers below {n_groups}, and as many objects."
         )
     seen = labels >= 0
     sizes = np.concatenate(

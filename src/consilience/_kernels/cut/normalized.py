@@ -1,9 +1,9 @@
-"""The normalized cut of weighted co-association as k-means of labels, and moves of single objects that lower
-    it.
+"""The normalized cut of weighted co-association: as k-means of labels, and by moves of single objects.
 
-    S = Y diag(a) Y',   s = Y' w,   d = S w = sum over p's clusters b of a_b s_b                            (1)
-    Ncut = c - sum_j Q_j / D_j,   C = Y' diag(w) R,   Q_j = sum_b a_b C_bj^2,   D_j = sum_b a_b s_b C_bj    (2)
-    sum_p w_p d_p | x_p - center |^2 = Ncut - c + sum_p w_p (sum over b of a_b) / d_p,   x_pb = a_b^1/2 Y_pb / d_p     (3)
+    S = Y diag(a) Y',   s = Y' w,   d = S w = sum over p's clusters b of a_b s_b                           (1)
+    Ncut = c - sum_j Q_j / D_j,   C = Y' diag(w) R,   Q_j = sum_b a_b C_bj^2,   D_j = sum_b a_b s_b C_bj   (2)
+    sum_p w_p d_p | x_p - center |^2 = Ncut - c + sum_p w_p (sum over b of a_b) / d_p,
+        x_pb = a_b^1/2 Y_pb / d_p                                                                          (3)
 
 Y (u, k) indicator of base clusters, a (k,) their weights, w (u,) weights of the objects, R (u, c) indicator
 of the groups. (3) holds for every grouping: k-means of the points x with weights w d lowers the very cut that
@@ -69,8 +69,9 @@ def move_objects(
     *,
     max_sweeps: int,
 ) -> tuple[np.ndarray, int]:
-    """(groups, moves): single objects moved, in order and in turn, wherever that lowers Eq. (2); the last of
-    a group stays.
+    """(groups, moves): single objects moved, in order and in turn, wherever that lowers Eq. (2).
+
+    The last object of a group stays.
 
     Hartigan's rule, which leaves fewer poor optima than moving all objects at once. rows of :func:`cut_loop`;
     groups (u,) from 0. O(u m c) a sweep, on one thread: every move changes what the next one sees.

@@ -32,7 +32,7 @@ def compact(labels: np.ndarray) -> np.ndarray:
 def exactly(
     labels: np.ndarray, n_clusters: int, *, similarity: Any, embedding: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """``labels`` with exactly ``n_clusters`` clusters: merged by ``similarity``, or split by ``embedding``."""
+    """``labels`` with exactly ``n_clusters`` clusters: merged by ``similarity`` or split by ``embedding``."""
     found = np.unique(labels).size
     if found > n_clusters:
         return merge_clusters(labels, n_clusters, similarity=similarity, weights=weights)
@@ -62,8 +62,7 @@ def merge_clusters(
 def merge_small(
     sizes: np.ndarray, together: np.ndarray, seen: np.ndarray, least: float
 ) -> tuple[np.ndarray, list[float]]:
-    """(number of the cluster that each is in at the end, sizes of those merged, in order): none below
-    ``least`` is left.
+    """Merge clusters until none is below ``least``: (final cluster of each, sizes of those merged, in order).
 
     The smallest of those below is merged into the cluster of largest mean co-association, together / seen,
     (c, c) each, and its pairs count with those of that cluster from then on; into the heaviest where it was
@@ -80,7 +79,7 @@ def merge_small(
         mean = np.divide(
             together[j, others], seen[j, others], out=np.zeros(others.size), where=seen[j, others] > 0
         )
-        # Of means that differ by rounding alone the heavier cluster.
+        # Where means differ by rounding alone, the heavier cluster is taken.
         near = others[mean >= mean.max() * (1 - 1e-9)]
         to = near[np.argmax(sizes[near])]
         merged.append(float(sizes[j]))
@@ -96,8 +95,7 @@ def merge_small(
 def split_clusters(
     labels: np.ndarray, n_clusters: int, *, embedding: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:
-    """Split, one at a time, where the weighted scatter in ``embedding`` falls most, until ``n_clusters``
-    exist.
+    """Split, one at a time, where the weighted scatter in ``embedding`` falls most, up to ``n_clusters``.
 
     A cluster is cut in two along its leading principal direction at the best place (exact two-means on the
     line). Clusters whose objects coincide in the embedding are cut last, heaviest first.

@@ -66,7 +66,10 @@ def transfer_cut_of(
     *,
     n_jobs: int | None = -1,
 ) -> Transfer:
-    """:func:`transfer_cut` for B = Y diag(cluster_weights) with any Y, soft memberships too: edges weigh what is in them."""
+    """:func:`transfer_cut` for B = Y diag(cluster_weights) with any Y, soft memberships included.
+
+    The weight of an edge is the weight of what it holds.
+    """
     k, e = int(incidence.offsets[-1]), cluster_weights[:, None]
     share = weights[:, None] / incidence.gather(e, n_jobs=n_jobs)  # w / d
     # W 1 = B' diag(w / d) B 1 = B' w: every cluster holds an object, so D has no zeros.
@@ -93,8 +96,9 @@ def transfer_cut_of(
 def transfer_cut_dense(
     B: np.ndarray, weights: np.ndarray, count: int, *, n_jobs: int | None = -1
 ) -> Transfer:
-    """The cut for any B (u, k), dense and not negative. O(u k^2) time, 16 u k + 8 k^2 bytes; from 5,000
-    clusters on O(u k) a step.
+    """The cut for any B (u, k), dense and not negative.
+
+    O(u k^2) time, 16 u k + 8 k^2 bytes; from 5,000 clusters on O(u k) a step.
 
     Objects and clusters without any edge get rows of zeros.
     """
@@ -123,8 +127,9 @@ def transfer_cut_linked(
     *,
     n_jobs: int | None = None,
 ) -> Transfer:
-    """The cut for B = Y Z, Y (u, k) the indicator of the labels and Z (k, k) sparse and not negative, with an
-    entry on its diagonal.
+    """The cut for B = Y Z, Y (u, k) the indicator of the labels.
+
+    Z (k, k) is sparse and not negative, and its diagonal entries are present.
 
     B is not formed, unless there are few clusters: O(u m + entries of Z) a step.
     """

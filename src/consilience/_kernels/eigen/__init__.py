@@ -1,9 +1,9 @@
 """The one door to eigenvectors of symmetric matrices: which solver takes which problem.
 
-:func:`eigenpairs` decomposes a dense matrix (:func:`every_eigenpair` where all are wanted), :func:`smallest_eigenvectors` finds the low end of a Laplacian from a start
-(LOBPCG), :func:`leading_eigenvectors` the high end of any operator (block Lanczos), and
-:func:`graph_eigenvectors` that of a sparse graph. The last three go dense by themselves where that is
-quicker.
+:func:`eigenpairs` decomposes a dense matrix (:func:`every_eigenpair` where all are wanted),
+:func:`smallest_eigenvectors` finds the low end of a Laplacian from a start (LOBPCG),
+:func:`leading_eigenvectors` the high end of any operator (block Lanczos), and :func:`graph_eigenvectors` that
+of a sparse graph. The last three go dense by themselves where that is quicker.
 """
 
 from .dense import eigenpairs as eigenpairs

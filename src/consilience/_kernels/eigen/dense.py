@@ -16,7 +16,7 @@ from ...errors import NumericalError
 from ..runtime.threads import blocks, map_blocks
 
 _BLOCK = 256
-_COLUMNS = 512  # of eigenvectors brought back at a time; each time costs the factors of the reflections anew
+_COLUMNS = 512  # of eigenvectors brought back at a time; each time costs the factors of the reflections again
 
 
 def eigenpairs(
@@ -56,7 +56,7 @@ def eigenpairs(
 def every_eigenpair(M: np.ndarray, *, n_jobs: int | None = 1) -> tuple[np.ndarray, np.ndarray]:
     """(values (n,), vectors (n, n)) of a symmetric M (n, n) by rising eigenvalue, divide and conquer first.
 
-    Of all eigenvectors that is the quickest driver, nearly twice as quick as :func:`eigenpairs`; 24 n^2
+    For all eigenvectors that is the quickest driver, nearly twice as quick as :func:`eigenpairs`; 24 n^2
     bytes. Only the upper triangle of M is read. Large ones are brought back from the tridiagonal form, a
     third of the work, by blocks on ``n_jobs`` threads.
     """
@@ -68,8 +68,9 @@ def every_eigenpair(M: np.ndarray, *, n_jobs: int | None = 1) -> tuple[np.ndarra
 
 
 def _in_steps(M: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray] | None:
-    """What the driver ``evd`` does, M = H T H' with T = Z diag(values) Z' tridiagonal, but for H Z by blocks
-    of columns; None if it fails.
+    """The steps of the driver ``evd``, but with H Z by blocks of columns; None if they fail.
+
+    M = H T H' with T = Z diag(values) Z' tridiagonal.
 
     LAPACK's own threads wait by spinning and are not used: beside other work they tripled the seconds of the
     processor.
@@ -95,7 +96,7 @@ def _in_steps(M: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray
 
 
 def _all_pairs(A: np.ndarray, first: Exception | None) -> tuple[np.ndarray, np.ndarray]:
-    """By the drivers that mind no bunches, from the upper triangle of A, which stays."""
+    """By the drivers that can handle bunches, from the upper triangle of A, which is kept."""
     reasons = [] if first is None else [f"evr: {first}"]
     for driver in ("evd", "ev"):
         try:
@@ -105,8 +106,8 @@ def _all_pairs(A: np.ndarray, first: Exception | None) -> tuple[np.ndarray, np.n
     n, largest = A.shape[0], np.abs(np.triu(A)).max()
     raise NumericalError(
         f"No eigenvectors were found for a symmetric {n} x {n} matrix with entries up to {largest:.3g} "
-        f"({'; '.join(reasons)}). Weights or features of very different sizes cause this: bring them to "
-        f"one scale."
+        f"({'; '.join(reasons)}). Weights or features of very different sizes cause this: bring them to one "
+        f"scale."
     ) from first
 
 
@@ -125,8 +126,6 @@ def _ensure_finite(M: np.ndarray) -> None:
     i, j = np.argwhere(bad)[0]
     raise NumericalError(
         f"A symmetric {M.shape[0]} x {M.shape[1]} matrix has {int(bad.sum())} entries that are not finite "
-        f"numbers, the first "
-        f"{M[i, j]} in row {i}, column {j}, so it has no eigenvectors. Weights or features too large to be "
-        f"squared cause "
-        "this: bring them to the order of one."
+        f"numbers, the first {M[i, j]} in row {i}, column {j}, so it has no eigenvectors. Weights or "
+        "features too large to be squared cause this: bring them to the order of one."
     )

@@ -5,8 +5,8 @@
 V (n, s) grows by blocks: the last block is multiplied by A and made orthogonal to V, which gives the next
 one. The Ritz pairs of H (s, s) are the answers once R times the last rows of their vectors is small;
 otherwise the best of them replace V and growth goes on. Several vectors at a time turn orthogonalization, the
-dearest part, into matrix products, and find eigenvalues that come in twos and threes. Unlike ARPACK it frees
-the interpreter lock, so that solves run side by side on threads.
+most expensive part, into matrix products, and find eigenvalues that come in twos and threes. Unlike ARPACK it
+frees the interpreter lock, so that solves run side by side on threads.
 
 In the code a row of ``basis`` is a column of V: vectors lie one after the other in memory.
 """
@@ -81,8 +81,9 @@ def leading_eigenvectors(
 def graph_eigenvectors(
     N: sp.csr_array, count: int, *, known: np.ndarray, tol: float = 1e-5, max_products: int = 3000
 ) -> Leading:
-    """The ``count`` largest eigenpairs of N = D^-1/2 W D^-1/2 in the complement of ``known``, its
-    eigenvectors at 1.
+    """The ``count`` largest eigenpairs of N = D^-1/2 W D^-1/2 in the complement of ``known``.
+
+    ``known`` holds its eigenvectors at 1.
 
     Polynomials of N find most of them quickest. Loosely knit graphs have many eigenvalues close to 1, which
     take many steps: up to some thousands of objects the factors of (I - N), shifted, are cheap and their
@@ -165,7 +166,7 @@ def _dense(A: np.ndarray, count: int, known: np.ndarray | None) -> Leading:
 def _some_of(V: np.ndarray, count: int) -> np.ndarray:
     """(n, count) orthonormal vectors in the span of V (n, more), which depend on that span alone.
 
-    Of eigenvectors whose eigenvalues are one, LAPACK returns any, by the last digit of the matrix: fixed
+    Where eigenvectors share an eigenvalue, LAPACK returns any basis, by the last digit of the matrix: fixed
     directions decide.
     """
     start = np.random.default_rng(0).standard_normal((V.shape[0], count))

@@ -34,8 +34,9 @@ class Spectrum(NamedTuple):
 
 
 def component_vectors(labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """(u, components) orthonormal null vectors of N^1/2 (D - S) N^1/2: sqrt(weights) on each component,
-    scaled.
+    """(u, components) orthonormal null vectors of N^1/2 (D - S) N^1/2.
+
+    On each component they are sqrt(weights), scaled.
     """
     k = int(labels.max()) + 1
     totals = np.bincount(labels, weights=weights, minlength=k)
@@ -82,16 +83,17 @@ def smallest_eigenvectors(
 
 
 def dense_eigenvectors(M: np.ndarray, count: int) -> Spectrum:
-    """The ``count`` smallest eigenpairs of a symmetric M, of which the upper triangle is read (and
-    overwritten).
-    """
+    """The ``count`` smallest eigenpairs of a symmetric M; its upper triangle is read (and overwritten)."""
     values, vectors = eigenpairs(M, count, overwrite=True)
     return Spectrum(values, vectors, vectors, 0, True)
 
 
 def _block_iteration(degrees, product, wanted, null, start, tol, max_iter, dtype) -> Spectrum:
-    """LOBPCG in the complement of ``null``; the basis [X, R, P] is orthonormalized by its Gram matrix, which
-    drops directions that have become dependent instead of failing on them."""
+    """LOBPCG in the complement of ``null``.
+
+    The basis [X, R, P] is orthonormalized by its Gram matrix, which drops directions that have become
+    dependent instead of failing on them.
+    """
     u, b = degrees.size, wanted + _GUARD
     scale = float(degrees.mean()) or 1.0
     inverse = (1.0 / np.maximum(degrees, 1e-3 * scale)).astype(dtype)
@@ -128,9 +130,7 @@ def _block_iteration(degrees, product, wanted, null, start, tol, max_iter, dtype
 
 
 def _start_block(start, u, b, null) -> np.ndarray:
-    """At least b independent columns in the complement of ``null``: those of ``start``, then fixed random
-    ones.
-    """
+    """At least b independent columns in the complement of ``null``: ``start``, then fixed random ones."""
     fixed = np.random.default_rng(0)  # explicit: the same problem always gives the same vectors
     dtype = null.dtype
     X = np.zeros((u, 0), dtype) if start is None else _complement(null, start.astype(dtype, copy=False))
@@ -141,9 +141,7 @@ def _start_block(start, u, b, null) -> np.ndarray:
 
 
 def _complement(basis: np.ndarray, X: np.ndarray) -> np.ndarray:
-    """X without its part in an orthonormal basis, columns scaled to 1; columns that lie in the basis are
-    dropped.
-    """
+    """X without its part in an orthonormal basis, columns scaled to 1; columns in the basis are dropped."""
     X = X / np.maximum(np.sqrt(np.einsum("ij,ij->j", X, X)), np.finfo(X.dtype).tiny)
     for floor in (
         negligible(X.dtype, 1e-10),

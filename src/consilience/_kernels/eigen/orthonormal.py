@@ -1,10 +1,11 @@
-"""Orthonormal columns, in the three ways that solvers need them. They differ in what becomes of dependent
-    columns.
+"""Orthonormal columns, in the three ways that solvers need them.
+
+They differ in what becomes of dependent columns.
 
     W = Q' R,   Q Q' = I                                                                            (1)
 
-:func:`orthonormal` leaves zeros for them, column by column in one compiled pass, since block Lanczos must know which
-were lost. :func:`orthonormal_basis` spans the same space with fewer columns, in any rotation.
+:func:`orthonormal` leaves zeros for them, column by column in one compiled pass, since block Lanczos must
+know which were lost. :func:`orthonormal_basis` spans the same space with fewer columns, in any rotation.
 :func:`orthonormal_factors` keeps their number, with new directions: the guard vectors of a block. The last
 two are matrix products.
 """
@@ -59,15 +60,14 @@ def orthonormal_basis(X: np.ndarray) -> np.ndarray:
 
 
 def negligible(dtype: np.dtype, share: float) -> float:
-    """The share below which a part of vectors is rounding: as given for doubles, no finer than their digits
-    for floats.
-    """
+    """The share below which a part of a vector is rounding: ``share``, or 50 eps of ``dtype`` if more."""
     return max(share, 50.0 * float(np.finfo(dtype).eps))
 
 
 def orthonormal_factors(Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Y = Q R with orthonormal columns of Q (n, b), by Cholesky of the Gram matrix of scaled columns; twice
-    where they lean.
+    """Y = Q R with orthonormal columns of Q (n, b), by Cholesky of the Gram matrix of scaled columns.
+
+    It is done twice where columns are far from orthogonal.
 
     Columns that come from singular vectors are nearly orthogonal once scaled, so this is as accurate as
     Householder's way, which takes over where columns depend on each other.

@@ -1,19 +1,19 @@
 """Shrinkage of singular values: the proximal step of low-rank models.
 
-    U max(Sigma - t, 0) V'  of  X = U Sigma V'   minimizes  t |J|_* + 1/2 |J - X|^2                         (1)
+    U max(Sigma - t, 0) V'  of  X = U Sigma V'   minimizes  t |J|_* + 1/2 |J - X|^2                        (1)
 
 (Entries and columns are shrunk in the passes of :mod:`.representation`.) (1) needs only the singular values
 above t. For small matrices one dense decomposition is quickest; for large ones they are found in a growing
 basis
 
-    X' Q = V B',    X V = Q B + F,    V'V = I,  Q'Q = I,  F'Q = 0                                           (2)
+    X' Q = V B',    X V = Q B + F,    V'V = I,  Q'Q = I,  F'Q = 0                                          (2)
 
 that begins with the vectors V0 of the last, similar matrix, as Q = X V0 made orthonormal: singular vectors of
 B (k, k) give those of X, and F what is missing from them. The basis grows by the directions of F that matter
 to values above t, until what is missing is small: block Lanczos, but with a good start, and few columns a
 round.
 
-What that answer is worth is known, not hoped: (1) is 1-Lipschitz in X, so the error is at most |F W| for the
+The error of the answer has a bound: (1) is 1-Lipschitz in X, so the error is at most |F W| for the
 right vectors W that are kept, provided that what was left out is below t; and that is decided by a Cholesky
 factorization of (t^2 I - R'R), R = X - X V V', which exists exactly if it is (:func:`remainder_is_below`). F
 takes a product with X, and most of it need not be known: as X V0 lies in Q, |F w| <= t tan(w, V0) for w in V.
@@ -61,8 +61,9 @@ class LowRank(NamedTuple):
 
 
 class Deflated(NamedTuple):
-    """X = low + rest, rest in single precision: what X is beyond an earlier answer, so that rounding is small
-    beside t.
+    """X = low + rest, rest in single precision.
+
+    ``rest`` is what X is beyond an earlier answer, so that rounding is small beside t.
     """
 
     low: LowRank
@@ -93,7 +94,7 @@ def _times(A: np.ndarray, B: np.ndarray, V: np.ndarray, n_jobs: int | None) -> n
 
 
 class _Whole(NamedTuple):
-    """X as it is."""
+    """X without a deflation."""
 
     matrix: np.ndarray
 
@@ -124,8 +125,9 @@ def shrink_singular_values(
     max_iter: int = 30,
     n_jobs: int | None = -1,
 ) -> LowRank:
-    """Eq. (1), or its weighted form: value i falls by ``threshold * weights[i]``, by ``threshold`` beyond the
-    last weight.
+    """Eq. (1), or its weighted form: value i falls by ``threshold * weights[i]``.
+
+    Beyond the last weight, values fall by ``threshold``.
 
     X (a, b) float64. weights: rising, at most 1 (larger values shrink less), so that the answer keeps the
     order of the values and is the minimizer of the weighted norm. start (b, any): vectors of a similar
@@ -205,8 +207,9 @@ class _Basis:
         return np.concatenate([self.known, self.values])
 
     def settle(self, kept: int, allowed: float) -> None:
-        """Settle as many of the first ``kept`` vectors as have at most this tangent together; know F for the
-        others and the guard.
+        """Settle as many of the first ``kept`` vectors as together have at most this tangent.
+
+        F is then computed for the others and the guard.
         """
         squares = np.square(self.tangents[: kept + _GUARD])
         order = np.argsort(squares[:kept], kind="stable")
@@ -246,7 +249,7 @@ class _Basis:
         self.W = Wt.T
 
     def restrict(self, count: int, missing: np.ndarray) -> None:
-        """Of the vectors that are not settled keep the leading ones, from which this is missing."""
+        """Keep the leading ones of the vectors that are not settled; this is missing from them."""
         before, left, right = self._vectors(count)
         self.Q, self.V = np.hstack([self.Q[:, before], left]), np.hstack([self.V[:, before], right])
         self.values, self.F = self.values[:count], missing
@@ -272,16 +275,18 @@ class _Basis:
 
 
 def _tangents(C: np.ndarray) -> np.ndarray:
-    """(b, b) with |tangents w| = |N w|, N = V0 C^-1 - V, for C = V'V0 of orthonormal V and V0: N'N = (C
-    C')^-1 - I.
+    """(b, b) with |tangents w| = |N w|, N = V0 C^-1 - V, for C = V'V0 of orthonormal V and V0.
+
+    N'N = (C C')^-1 - I.
     """
     squares, Y = np.linalg.eigh(C @ C.T)  # cosines between the two spaces
     return np.sqrt(1.0 / np.clip(squares, _LEAST_COSINE, 1.0) - 1.0)[:, None] * Y.T
 
 
 def _leading_directions(F: np.ndarray, negligible: float) -> np.ndarray:
-    """Leading left singular vectors of F, scaled, such that the rest of F has at most this norm; one at
-    least.
+    """Leading left singular vectors of F, scaled: at least one, and so many that the rest of F is negligible.
+
+    The norm of the rest is at most ``negligible``.
     """
     energies, Y = np.linalg.eigh(F.T @ F)
     rest = np.cumsum(np.maximum(energies, 0.0))  # energies rise
@@ -304,8 +309,7 @@ def _split(basis: np.ndarray, X: np.ndarray, n_jobs: int | None) -> tuple[np.nda
 def remainder_is_below(
     X: np.ndarray | Deflated, right: np.ndarray, threshold: float, *, n_jobs: int | None = -1
 ) -> bool:
-    """Whether every singular value of X outside span(right) is at most 1.001 ``threshold``: a proof, by
-    Cholesky.
+    """Prove by Cholesky that every singular value of X outside span(right) is at most 1.001 ``threshold``.
 
     Single precision suffices: X is deflated and scaled in double, and the slack is far above what is then
     rounded. O(a b^2) for the Gram matrix of the smaller side and a third of b^3 for the factorization.

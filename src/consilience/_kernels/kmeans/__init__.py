@@ -86,7 +86,7 @@ def many_kmeans(
         How to choose k rows to start from.
     max_iter, tol : the stopping rule (see the module).
     sample_weight : (n,) positive numbers
-        Of any unit: the runs depend on their ratios alone.
+        Their unit does not matter: the runs depend on their ratios alone.
     n_jobs : threads; None for all cores
     on_done : called with the number of runs that have just finished
     keep_centers : False leaves ``centers`` empty: they can outweigh X, if runs are many or X is sparse
@@ -140,8 +140,9 @@ def many_kmeans(
 
 
 def _ensure_runs(X: Any, ks: np.ndarray, keep_centers: bool, n_jobs: int | None) -> None:
-    """Refuse runs whose centers, scores or labels will not fit; counted is what is there at the same time for
-    certain.
+    """Refuse runs whose centers, scores or labels will not fit.
+
+    Only what is certain to be in memory at the same time is counted.
     """
     (n, d), m, most = X.shape, len(ks), int(ks.max(initial=1))
     centers = 8.0 * d * (int(ks.sum()) if keep_centers else 0)
@@ -161,7 +162,7 @@ def _ensure_runs(X: Any, ks: np.ndarray, keep_centers: bool, n_jobs: int | None)
 
 
 def _in_unit(inertia: np.ndarray, unit: float) -> np.ndarray:
-    """Inertia in the unit that weights were given in; infinite where that is beyond all numbers."""
+    """Inertia in the unit of the given weights; infinite where it overflows."""
     with np.errstate(over="ignore"):
         return inertia * unit
 
@@ -194,7 +195,10 @@ def _small(rows, ks, seeds, inits, init, max_iter, tol, n_jobs, on_done) -> Many
 
 
 def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None = -1) -> np.ndarray:
-    """Nearest center of every row, for each of m sets of centers: (n, m) int32. Exact as :func:`many_kmeans`."""
+    """Nearest center of every row, for each of m sets of centers: (n, m) int32.
+
+    Exact as :func:`many_kmeans`.
+    """
     X = as_floats(X)
     _check_centers(X, centers)
     with one_blas_thread():
@@ -204,9 +208,7 @@ def nearest_centers(X: Any, centers: Sequence[np.ndarray], *, n_jobs: int | None
 
 
 def _check_runs(X: Any, ks: np.ndarray, weight: np.ndarray, inits: Sequence[np.ndarray] | None) -> None:
-    """What the compiled loops take for granted: rows, one weight for each, and at least one center in every
-    run.
-    """
+    """Check what the compiled loops take for granted: rows, one weight each, and a center in every run."""
     n = X.shape[0]
     if n == 0 or weight.shape != (n,) or ks.ndim != 1 or (ks < 1).any() or (ks > n).any():
         raise ValueError(f"{weight.shape} weights and ks={ks} for {n} rows; expected (n,) and 1 <= k <= n.")

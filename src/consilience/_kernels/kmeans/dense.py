@@ -17,7 +17,7 @@ from .screen import UNIT, Centers, Doubt, Stack, buffer
 
 #: Rows per block. Fixed, so that no result depends on the number of threads.
 BLOCK = 1024
-#: The same, of what no number depends on.
+#: The same, for work on whose blocks no number depends.
 LONG_BLOCK = 2**15
 #: Rows that starts are tried on at a time, by columns: a power of two, since blocks are made of them.
 TILE = 256
@@ -96,7 +96,7 @@ class DenseRows:
         return middle, mean_variance(np.sum(squares) / n, mean - middle), bool((middle != mean).any())
 
     def _fill(self, work: Callable[[int, int], None]) -> None:
-        """Work on rows that no number depends on how they are shared out."""
+        """Work on rows by blocks; no number depends on how the rows are shared out."""
         map_blocks(work, self.n_samples, size=LONG_BLOCK, n_jobs=self.n_jobs)
 
     def _leading_directions(self) -> np.ndarray | None:
@@ -125,8 +125,9 @@ class DenseRows:
         return np.linalg.qr(Q.astype(np.float64) @ turn[:, :q])[0]
 
     def _turn(self) -> None:
-        """The rows' side of L: [R'x, |r(x)|], and the blur; all over the largest |x| so that float32 cannot
-        overflow.
+        """The rows' side of L: [R'x, |r(x)|], and the blur.
+
+        All are divided by the largest |x|, so that float32 cannot overflow.
         """
         n, R = self.n_samples, self.directions
         self.width = q = self.n_features if R is None else R.shape[1]
@@ -164,7 +165,7 @@ class DenseRows:
         return self._screen
 
     def drop_screen(self) -> None:
-        """Make room. It is made anew where it is asked for; rows that are turned keep it."""
+        """Free memory. The screen is made again when asked for; rows that are turned keep it."""
         if self.directions is None:
             self._screen = None
 
@@ -202,7 +203,7 @@ class DenseRows:
         return self.remainders[start:stop], self.blur[start:stop]
 
     def looked_at(self) -> Looked:
-        """What :class:`.gaps.Gaps` reads of them."""
+        """What :class:`.gaps.Gaps` reads of the rows."""
         return Looked(
             self.X,
             self.middle,
@@ -224,7 +225,7 @@ class DenseRows:
         start: int,
         labels: np.ndarray,
     ) -> None:
-        """Decide the rows in doubt by exact scores, of those from ``start`` on."""
+        """Decide the rows in doubt by exact scores; the block begins at row ``start``."""
         _settle_dense(self.X, self.middle, L, centers, offsets, doubt, start, labels)
 
     def add(
@@ -243,9 +244,7 @@ class DenseRows:
         changes: Changes,
         sums: np.ndarray,
     ) -> None:
-        """Take rows that changed their cluster out of the sum of the old one, and add them to that of the
-        new.
-        """
+        """Move rows that changed their cluster from the sum of the old one to that of the new one."""
         rows = Weighed(self.X, self.middle, self.weight)
         members = Members(labels, active, stack_offsets)
         self._share_sums(
@@ -288,8 +287,7 @@ class DenseRows:
         closest: np.ndarray,
         nearer: np.ndarray,
     ) -> np.ndarray:
-        """Sums of squares over blocks of rows, with each candidate added to the seeds of its run: (blocks,
-        candidates).
+        """(blocks, candidates) sums of squares over blocks of rows, each candidate added to its run's seeds.
 
         Run active[a] has the candidates firsts[a]..firsts[a + 1]. Notes in ``nearer`` which of them a row is
         nearer to.
@@ -308,8 +306,10 @@ class DenseRows:
         closest: np.ndarray,
         nearer: np.ndarray,
     ) -> None:
-        """Squared distances of all rows to their nearest seeds, with best[a], noted in bit bits[a], added for
-        run active[a].
+        """Update the squared distances of all rows to their nearest seeds.
+
+        Candidate best[a] becomes a seed of run active[a]; bit bits[a] of ``nearer`` says which rows are
+        nearer to it.
         """
         data = self.screen, Chosen(seeds, active, best, bits), closest, nearer
         self._fill(lambda a, b: _approach_dense(*data, a, b))
@@ -335,8 +335,9 @@ def _centered_squares(X, mean, out, start, stop):
 
 @kernel
 def _lengths_and_blur(squares, scale, rounding, lengths, blur, start, stop):
-    """|x| and w(x) in the units of the screen, squares by the rounded length: above the true ones, as they
-    have to be.
+    """|x| and w(x) in the units of the screen, squares by the rounded length.
+
+    They are above the true ones, as they have to be.
     """
     for i in range(start, stop):
         length = np.float32(np.sqrt(squares[i]) / scale * (1 + 4 * UNIT))
@@ -352,8 +353,9 @@ def _scaled_rows(X, mean, scale, out, start, stop):
 
 
 def _aligned(n: int, q: int) -> np.ndarray:
-    """Room for float32 rows (n, q) from where a line of the cache begins: rows gathered one by one then lie
-    in fewer of them.
+    """Room for float32 rows (n, q) that starts at a cache line.
+
+    Rows gathered one by one then lie in fewer lines.
     """
     room = np.empty(4 * n * q + 64, dtype=np.uint8)
     first = -room.ctypes.data % 64

@@ -13,7 +13,7 @@ instead of a product with all centers.
 
 Rows whose gap is used up are gathered, screened in float32 (:mod:`.screen`) and settled in float64 where that
 leaves a doubt. Gaps are rounded down and moves up: what is passed over would have been given the label that
-it has. Where two centers are equally near the gap is 0, and the first of them is chosen anew every time.
+it has. Where two centers are equally near the gap is 0, and the first of them is chosen again every time.
 """
 
 from __future__ import annotations
@@ -103,8 +103,9 @@ class Gaps:
         self._buffers = threading.local()
 
     def look(self, stack: Stack, active: np.ndarray, *, listed: bool) -> Changes:
-        """Bring labels of the active runs up to the centers of ``stack``; says what changed, if that is to be
-        listed.
+        """Bring labels of the active runs up to the centers of ``stack``.
+
+        Returns what changed, if that is to be listed.
         """
         n = self.rows.n_samples
         size = int(min(max(-(-FEWEST // len(active)), -(-n // TASKS)), MOST))
@@ -269,9 +270,7 @@ def _unsure(gaps, labels, used, start, stop, out):
 
 @fast_kernel(forceinline=True)
 def _touch(screen, chosen, out):
-    """Read one number of each row, and nothing else, so that the processor waits for many of them at the same
-    time.
-    """
+    """Read one number of each row and nothing else, so that the processor waits for many of them at once."""
     total = np.float32(0)
     for i in chosen:
         total += screen[i, 0]
@@ -296,8 +295,9 @@ def _gather(screen, chosen, out):
 
 @fast_kernel(forceinline=True)
 def _gap(norm, own, other):
-    """l - u from scores: |x - c|^2 = |x|^2 + 2 s(x, c). The larger |x|, the smaller it is: a bound on |x|
-    from above will do.
+    """l - u from scores: |x - c|^2 = |x|^2 + 2 s(x, c).
+
+    The larger |x|, the smaller it is: a bound on |x| from above will do.
     """
     square = np.float64(norm) * np.float64(norm)
     near, far = max(square + 2.0 * own, 0.0), max(square + 2.0 * other, 0.0)
@@ -308,8 +308,9 @@ def _gap(norm, own, other):
 
 @kernel
 def _slack_of(rows, centers, chosen, where, norms, slack):
-    """|x|, and what the bound of the nearest center may be off without the row's blur; rows not turned have
-    no remainder.
+    """|x|, and how far the bound of the nearest center may be off without the row's blur.
+
+    Rows that are not turned have no remainder.
     """
     lengths, margin = rows.lengths, centers.margin
     for t in range(chosen.size):
@@ -332,8 +333,9 @@ def _gaps_of(size, norms, slack, rounding, smallest, limits, gap):
 
 @fast_kernel(forceinline=True)
 def _settle(rows, i, centers, bounds, limit, screened, x):
-    """Of row i: (smallest and second smallest exact score of the centers not above the limit, over scale^2,
-    which is the first).
+    """(smallest score, second smallest, center of the smallest) of row i, exact and over scale^2.
+
+    Only centers whose bound is not above the limit are looked at.
     """
     scale, half_squares, least = rows.scale, centers.half_squares, centers.least
     _center(rows.X[i], rows.middle, x)

@@ -1,8 +1,9 @@
-"""k-means of few rows with many features, from their inner products: no step depends on the number of
-    features.
+"""k-means of few rows with many features, from their inner products.
 
-    |x_p - c_j|^2 = G_pp - 2 S_jp / W_j + q_j / W_j^2                                                          (1)
-    S_jp = sum over q in j of w_q G_pq,   W_j = sum over q in j of w_q,   q_j = sum over p in j of w_p S_jp     (2)
+No step depends on the number of features.
+
+    |x_p - c_j|^2 = G_pp - 2 S_jp / W_j + q_j / W_j^2                                                      (1)
+    S_jp = sum over q in j of w_q G_pq,  W_j = sum over q in j of w_q,  q_j = sum over p in j of w_p S_jp  (2)
 
 G (n, n) holds the inner products of centered rows. S is corrected for the rows that changed their cluster
 alone, so that a run costs O(n^2) for its first step, O(n k) for each, and O(n) for each move, where Lloyd on
@@ -19,14 +20,14 @@ from .small import draw, running_products, running_sum
 
 
 class Gram:
-    """Inner products G (n, n) of centered rows, in the place of the rows: a subset of them is a block of G."""
+    """Inner products G (n, n) of centered rows, in place of the rows: a subset of them is a block of G."""
 
     def __init__(self, G: np.ndarray):
         self.G = G
 
     @classmethod
     def of(cls, X: np.ndarray) -> Gram:
-        """Of rows (n, d), which are centered here."""
+        """Inner products of rows (n, d), which are centered here."""
         C = np.asarray(X, np.float64) - X.mean(axis=0, dtype=np.float64)
         return cls(C @ C.T)
 
@@ -53,7 +54,7 @@ class Gram:
         return float(weights @ self.G.diagonal() - weights @ self.G @ weights / weights.sum())
 
     def within(self, labels: np.ndarray, weights: np.ndarray) -> float:
-        """The same from the means of clusters (n,), all labels there."""
+        """The same from the means of the clusters, whose labels (n,) all occur."""
         return _within(self.G, weights, labels, int(labels.max()) + 1)
 
 
@@ -145,8 +146,9 @@ def _move(G, weights, p, old, new, S, mass):
 
 @kernel
 def _fill_empty(G, weights, labels, least, S, mass):
-    """Move the farthest row into each cluster without rows; returns whether there was one. ``least`` is half
-    the squared distance from the center, less G_pp / 2.
+    """Move the farthest row into each cluster without rows; returns whether there was one.
+
+    ``least`` is half the squared distance from the center, less G_pp / 2.
     """
     counts = np.zeros(mass.size, np.int64)
     for p in range(labels.size):

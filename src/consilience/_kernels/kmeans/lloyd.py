@@ -39,7 +39,7 @@ def lloyd(
         stack = rows.stack(np.vstack([centers[o] for o in own]), ks[active])
         changes = memory.look(stack, active, listed=not first)
         moving = np.flatnonzero(~last_look[active])
-        if first or rows.far:  # what a far row leaves of a sum that it was in is its rounding: add up anew
+        if first or rows.far:  # what a far row leaves of a sum that it was in is its rounding: add up again
             for a in moving:
                 sums[own[a]] = 0
             rows.add(offsets[active[moving]], labels, active[moving], sums)
@@ -68,13 +68,13 @@ def lloyd(
 
 
 class Afresh:
-    """Labels of m runs, with nothing remembered between looks: for rows whose products are dear to gather."""
+    """Labels of m runs, with nothing kept between looks: for rows whose products are expensive to gather."""
 
     def __init__(self, rows: Rows, labels: np.ndarray):
         self.rows, self.labels = rows, labels  # (m, n) int32, changed in place
 
     def look(self, stack: Stack, active: np.ndarray, *, listed: bool) -> Changes:
-        """Labels of the active runs by the centers of ``stack``, and what changed, if that is to be listed."""
+        """Labels of the active runs by the centers of ``stack``, and what changed if it is to be listed."""
         old, new = self.labels[active], assign(self.rows, stack)
         self.labels[active] = new
         run, row = np.nonzero(old != new) if listed else (np.empty(0, np.int64),) * 2

@@ -1,5 +1,6 @@
-"""What k-means takes off its rows before it multiplies them, so that products keep the digits that tell rows
-apart.
+"""What k-means subtracts from its rows before it multiplies them.
+
+Products then keep the digits that tell rows apart.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def typical_size(values: np.ndarray) -> float:
 
 
 def middle_of(X: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    """The column means; but medians of a sample where far values pull the mean out of the others' reach.
+    """The column means, or medians of a sample where far values pull the mean away from the others.
 
     One value of 1e30 among a hundred near 1 makes a mean of 1e28, and all others the same number beside it.
     """
@@ -39,19 +40,18 @@ def middle_of(X: np.ndarray, mean: np.ndarray) -> np.ndarray:
 
 
 def mean_variance(mean_square: float, shift: np.ndarray) -> float:
-    """Mean over the columns of their variance, from the mean squared length about a point ``shift`` off the
-    mean.
-    """
+    """Mean of the columns' variances, from the mean squared length about a point ``shift`` off the mean."""
     return float((mean_square - np.dot(shift, shift)) / shift.size)
 
 
 @kernel
 def add_residuals(X, middle, weight, labels, mass, centers):
-    """centers += mean over their rows of x - middle - c: a second pass, that takes off the rounding of the
-    first.
+    """Add to each center the mean over its rows of x - middle - c.
 
-    A far row that is alone is then its own center. Without, an error in the last digit of 1e30 would be the
-    inertia.
+    This second pass removes the rounding of the first.
+
+    A far row that is alone is then its own center. Without the second pass, an error in the last digit of
+    1e30 would be the inertia.
     """
     sums = np.zeros(centers.shape)
     for i in range(labels.size):

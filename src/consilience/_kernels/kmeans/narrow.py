@@ -83,8 +83,9 @@ def lloyd_either_way(
 
 
 def by_tiles(rows: Rows, k: int, runs: int) -> bool:
-    """Whether tiles are the faster way. Rows that are turned have fewer columns to multiply; sums of far ones
-    are made anew in each step.
+    """Whether tiles are the faster way.
+
+    Rows that are turned have fewer columns to multiply; sums of far ones are made again in each step.
     """
     return (
         isinstance(rows, DenseRows)
@@ -112,8 +113,9 @@ class Tiles:
 
 
 class Run:
-    """One run from its start: labels (n,) int32, 0 at first and changed in place. Keeps 12 n bytes while it
-    goes.
+    """One run from its start: labels (n,) int32, 0 at first and changed in place.
+
+    Keeps 12 n bytes while it runs.
     """
 
     def __init__(self, tiles: Tiles, centers: np.ndarray, labels: np.ndarray):
@@ -161,8 +163,9 @@ class Run:
         self.used += self.step
 
     def look(self) -> tuple[np.ndarray, np.ndarray]:
-        """Bring labels up to the centers; where in the lists of changes those of each task begin, and how
-        many they are.
+        """Bring labels up to the centers.
+
+        Returns where the changes of each task begin in the lists, and how many there are.
         """
         rows, tiles, n = self.rows, self.tiles, len(self.labels)
         margin = screen_centers(self.centers, rows.scale, rows.rounding, *self.screen)
@@ -178,7 +181,7 @@ class Run:
 
         found = np.array(tiles.map(look, len(self.centers)))
         if not self.bounded and n - found[:, 2].sum() * SAMPLED < self.few * n:
-            # Of gaps that are all used up: every row is looked at once more.
+            # All gaps count as used up: every row is looked at once more.
             self.bounded, self.gaps = True, np.zeros(n, np.float32)
         return found[:, 0], found[:, 1]
 
@@ -206,9 +209,7 @@ def _add_rows(X, middle, weight, labels, sums):
 
 @kernel
 def _move_rows(X, middle, weight, changes, firsts, counts, labels, sums):
-    """Rows that changed their cluster out of the sum of the old one into that of the new, in the order of the
-    lists.
-    """
+    """Move changed rows from the sum of the old cluster to that of the new one, in the order of the lists."""
     d = X.shape[1]
     for part in range(firsts.size):
         for change in changes[firsts[part] : firsts[part] + counts[part]]:

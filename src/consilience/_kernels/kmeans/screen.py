@@ -8,12 +8,12 @@ Scores are first bounded from below in float32, for every row and center at once
 settled in float64 only where the bounds leave a doubt. Dense rows are also turned to their leading principal
 directions R (d, q), found on a sample; with the remainder r(c) = c - R R'c,
 
-    x'c = (R'x)'(R'c) + x'r(c),        |x'r(c)| <= |r(x)| |r(c)|,                                 (1)
+    x'c = (R'x)'(R'c) + x'r(c),        |x'r(c)| <= |r(x)| |r(c)|,                                          (1)
 
 and centers, being averages, have small remainders. So the product runs over q instead of d columns, and
 
     L(x, c) = |c|^2 / 2 - (R'x)'(R'c) - |r(x)| |r(c)| - m(c),       m(c) = g |c|^2,
-    L(x, c) - w(x)  <=  s(x, c)  <=  L(x, c) + 2 ( |r(x)| |r(c)| + m(c) ) + w(x),       w(x) = g |x|^2 / 2,       (2)
+    L(x, c) - w(x)  <=  s(x, c)  <=  L(x, c) + 2 ( |r(x)| |r(c)| + m(c) ) + w(x),     w(x) = g |x|^2 / 2,  (2)
 
 with g = (q + 11) 2^-24: the float32 rounding of the operands and of a product of q + 2 terms in any order of
 summation is at most g ( |x| |c| + |c|^2 / 2 + |r(x)| |r(c)| ), where |x| |c| is at most the mean of their
@@ -33,9 +33,9 @@ from ..compile.jit import fast_kernel
 UNIT = 2.0**-24  # rounding unit of float32
 #: Lengths, in units of the longest row, from which on the squares of centers may not fit into float32.
 BEYOND = 1e18
-#: An error of a bound that leaves every center in doubt, and is a number in float32 still, also doubled.
+#: An error of a bound that leaves every center in doubt, and is still finite in float32 when doubled.
 LOOSE = 1e37
-#: The second smallest bound where there is one center: a number in float32 still, doubled.
+#: The second smallest bound where there is one center: still finite in float32 when doubled.
 NO_MORE = np.float32(1e38)
 #: Columns of which :func:`two_smallest` keeps what it finds, at least one block. No power of two: processors
 #: take addresses a multiple of 4 kB apart for the same one at first.
@@ -79,18 +79,19 @@ class Stack:
         return Centers(*(array[part] for array in arrays))
 
     def bound(self, turned: np.ndarray, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
-        """Sets the centers' side of L in Eq. (2); returns -R'c and -|r(c)|, by columns."""
+        """Set the centers' side of L in Eq. (2); returns -R'c and -|r(c)|, by columns."""
         beyond = self.limit(remainder, norm, g)
         if beyond.any():
             turned = np.where(beyond[:, None], 0.0, turned)
         return np.hstack([-turned, -self.remainder[:, None]])
 
     def limit(self, remainder: np.ndarray, norm: np.ndarray, g: float) -> np.ndarray:
-        """Sets what does not hang on the features of the centers' side of L in Eq. (2); returns which centers
-        have none (K,).
+        """Set the part of the centers' side of L in Eq. (2) that does not depend on the features.
 
-        The square of a center far beyond all rows is no number in float32. Its bound is one that holds of
-        every such center, and so loose that, wherever it is the smallest, float64 decides.
+        Returns which centers lie too far out for it (K,).
+
+        The square of a center far beyond all rows may overflow float32. Its bound holds for every such
+        center, and is so loose that, wherever it is the smallest, float64 decides.
         """
         beyond = norm > BEYOND
         if beyond.any():
@@ -113,8 +114,9 @@ def buffer(store: threading.local, rows: int, columns: int) -> np.ndarray:
 
 @fast_kernel(forceinline=True)
 def two_smallest(L, least, first, last, smallest, where):
-    """The smallest and second smallest of L[j] + least[j], first <= j < last, in each column, and the j of
-    the first.
+    """The smallest and second smallest of L[j] + least[j], first <= j < last, in each column.
+
+    The j of the smallest is found, too.
 
     The second ones lie WIDTH places after the first: in one array, because the compiler has to see that they
     do not overlap.
@@ -133,7 +135,7 @@ def two_smallest(L, least, first, last, smallest, where):
 
 @fast_kernel(forceinline=True)
 def _two_smaller(row, more, other_row, other_more, j, smallest, where):
-    """Two rows at a time: what was found is read and written less often."""
+    """The same for two more rows of L at a time: results are read and written less often."""
     here, beside = np.int32(j), np.int32(j + 1)
     for i in range(row.size):
         found = insert(row[i] + more, here, smallest[i], smallest[WIDTH + i], where[i])
@@ -142,8 +144,9 @@ def _two_smaller(row, more, other_row, other_more, j, smallest, where):
 
 @fast_kernel(forceinline=True)
 def insert(value, j, low, second, where):
-    """The two smallest with one more value, and the place of the first; choices, not branches, become vector
-    code.
+    """The two smallest with one more value, and the place of the first.
+
+    Choices instead of branches become vector code.
     """
     closer = value < low
     other = low if closer else value

@@ -174,8 +174,9 @@ def _lloyd(X, columns, weight, centers, max_iter, tol, far):
 
 @kernel
 def _nearest(columns, centers):
-    """The first of the centers with the smallest |c|^2 / 2 - x'c, for every row x; 0 where no score is a
-    number.
+    """The first of the centers with the smallest |c|^2 / 2 - x'c, for every row x.
+
+    It is 0 where all scores are NaN.
     """
     scores = np.empty((centers.shape[0], columns.shape[1]))
     np.dot(centers, columns, scores)
@@ -218,9 +219,7 @@ def _means(X, weight, before, labels, far):
 
 @kernel(forceinline=True)
 def _restart_empty(X, weight, before, labels, sums, mass):
-    """Move the farthest rows, one for each empty cluster, there; none (False) where all rows sit on their
-    center.
-    """
+    """Move the farthest rows, one each, to the empty clusters; False where all rows sit on their center."""
     empty = np.empty(mass.size, np.int64)
     count = 0
     for j in range(mass.size):

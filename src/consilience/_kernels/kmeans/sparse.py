@@ -18,7 +18,7 @@ from .screen import UNIT, Centers, Doubt, Stack, buffer
 
 
 class SparseRows:
-    """Rows of a canonical CSR matrix, used as they are: taking the means off would fill it."""
+    """Rows of a canonical CSR matrix, not centered: subtracting the means would fill it."""
 
     def __init__(self, X: Any, sample_weight: np.ndarray, n_jobs: int | None):
         self.X = X

@@ -9,7 +9,7 @@ import numpy as np
 from ..runtime.threads import map_tasks
 from .rows import BLOCK, Rows
 
-#: Candidates of a step, at most: each has a bit in the note of which of them would be a row's nearest.
+#: Largest number of candidates of a step: each has a bit in the note of which would be nearest to a row.
 MOST_TRIALS = 16
 
 
@@ -26,8 +26,7 @@ def random_rows(weight: np.ndarray, k: int, rng: np.random.Generator) -> np.ndar
 
 
 def greedy_plus_plus(rows: Rows, ks: np.ndarray, rngs: list[np.random.Generator]) -> list[np.ndarray]:
-    """k-means++ with 2 + log k candidates a step, of which the one that lowers the sum of squares most is
-    kept.
+    """k-means++ with 2 + log k candidates a step; the one that lowers the sum of squares most is kept.
 
     All candidates of all runs share the passes. Distances are along the kept directions only: a start
     need not be exact, and equal rows still have distance zero.
@@ -69,8 +68,9 @@ def greedy_plus_plus(rows: Rows, ks: np.ndarray, rngs: list[np.random.Generator]
 def _draw(
     weight: np.ndarray, by_block: np.ndarray, tickets: np.ndarray, mass: np.ndarray | None = None
 ) -> np.ndarray:
-    """Rows drawn in proportion to weight times mass, of which ``by_block`` holds the sums over blocks of
-    rows.
+    """Rows drawn in proportion to weight times mass.
+
+    ``by_block`` holds its sums over blocks of rows.
     """
     heap = np.cumsum(by_block)
     drawn = np.empty(len(tickets), dtype=np.int64)

@@ -94,8 +94,9 @@ def n_tiles(n: int) -> int:
 
 
 def padded(k: int, d: int) -> tuple[np.ndarray, np.ndarray]:
-    """Room for what :func:`screen_centers` fills: (centers, columns) and one number for each center, so many
-    as are compared at a time.
+    """Room for what :func:`screen_centers` fills: (centers, columns), and one number for each center.
+
+    The number of centers is a multiple of what is compared at a time.
 
     What is not filled is a center that is nowhere near, or a column of zeros.
     """
@@ -105,8 +106,9 @@ def padded(k: int, d: int) -> tuple[np.ndarray, np.ndarray]:
 
 @kernel
 def fill_tiles(X, middle, scale, tiles, start, stop):
-    """Tiles start..stop from the rows of X, in the units of the screen; places after the last row stay as
-    they are.
+    """Fill tiles start..stop from the rows of X, in the units of the screen.
+
+    Places after the last row stay unchanged.
     """
     unit = 1.0 / scale
     for t in range(start, stop):
@@ -142,8 +144,9 @@ def screen_centers(centers, scale, rounding, across, least):
 
 @kernel
 def look_at_tiles(rows, centers, state, changes, start, stop):
-    """Labels of the rows in the tiles start..stop: of all, or where ``state`` is bounded of those whose gap
-    is used up.
+    """Labels of the rows in the tiles start..stop.
+
+    Where ``state`` is bounded, only rows whose gap is used up are looked at, else all.
 
     changes: room for one of each row; filled with row * 2^32 + label before, rising.
     Returns how many labels changed and, unless bounded, in how many rows of one in SAMPLED tiles the gap is
@@ -250,9 +253,7 @@ def _above(gap, steps, labels):
 
 @fast_kernel(forceinline=True)
 def _touch(X, rows, out):
-    """Read the ends of each row, and nothing else, so that the processor waits for many of them at the same
-    time.
-    """
+    """Read the ends of each row and nothing else, so that the processor waits for many of them at once."""
     total = 0.0
     for i in rows:
         total += X[i, 0] + X[i, X.shape[1] - 1]
@@ -271,8 +272,9 @@ def _unsure(gaps, labels, used, first, size, noted):
 
 @kernel(forceinline=True)
 def _doubts(margin, rounding, lengths, doubt):
-    """How far apart the two smallest bounds of each row must be: 2 (m(c) + w(x)), and a little more for what
-    float32 rounds here.
+    """How far apart the two smallest bounds of each row must be.
+
+    That is 2 (m(c) + w(x)), and a little more for what float32 rounds here.
     """
     most, share = np.float32(2.002 * margin + 2.0**-94), np.float32(2.002 * 1.01 / 2 * rounding)
     for s in range(lengths.size):
@@ -323,8 +325,9 @@ def _nearest(row, middle, centers, half_squares, where, x):
 
 @fast_kernel(forceinline=True)
 def _two_nearest(tile, across, least, found, where):
-    """The two smallest bounds of each row of a tile of at most FUSED columns, as :func:`.screen.two_smallest`
-    leaves them.
+    """The two smallest bounds of each row of a tile of at most FUSED columns.
+
+    The form is that of :func:`.screen.two_smallest`.
     """
     for s in range(TILE):
         found[s], found[WIDTH + s] = NO_MORE, NO_MORE
@@ -340,7 +343,7 @@ def _two_nearest(tile, across, least, found, where):
 
 @fast_kernel(forceinline=True)
 def _five_centers(x0, x1, x2, x3, across, least, found, j):
-    """Five centers at a time: what was found is read and written less often.
+    """Five centers at a time: results are read and written less often.
 
     Places are kept as float32, beside the bounds: of one array the compiler sees that its parts do not
     overlap.

@@ -18,8 +18,7 @@ _WIDE_TABLE = 1 << 20  # integers spread over less than this (or 4 n m) are coun
 def code_integers(
     matrix: np.ndarray, dtype: type | None = None
 ) -> tuple[np.ndarray, list[np.ndarray]] | None:
-    """Codes (n, m) and the sorted int64 values they stand for, column by column; code and value -1 is
-    missing.
+    """Codes (n, m) and the sorted int64 values they stand for, by column; code and value -1 mean missing.
 
     Codes are of the smallest type that holds them unless ``dtype`` is given. None if the values are spread
     too wide for tables, or beyond int64. Three passes over blocks of rows, O(n m + range), on all threads.
@@ -67,7 +66,10 @@ def code_dtype(most: int) -> type:
 
 
 def code_values(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Codes (n,) int32 of values of fixed width, by hashing their bytes, and the sorted values. O(n), serial."""
+    """Codes (n,) int32 of values of fixed width, by hashing their bytes, and the sorted values.
+
+    O(n), serial.
+    """
     if values.size == 0:
         return np.empty(0, np.int32), values.copy()
     if values.dtype == np.longdouble and values.dtype.itemsize > 8:  # its bytes are in part padding
@@ -92,8 +94,9 @@ def _extremes(matrix, start, stop, low, high):
 
 @kernel
 def _mark(matrix, start, stop, low, first, present):
-    """low and first come from the extremes of this very matrix: column j has a place for each number in its
-    range.
+    """Mark the numbers that occur: column j has a place for each number in its range.
+
+    low and first come from the extremes of this very matrix.
     """
     for i in range(start, stop):
         for j in range(matrix.shape[1]):

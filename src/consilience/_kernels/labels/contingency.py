@@ -184,8 +184,9 @@ def _extent(x):
 
 @kernel
 def _count(a, b, low_a, low_b, width, tables):
-    """Count into four tables in turn (they may be one): a run of equal labels then waits less for its last
-    store.
+    """Count into four tables in turn (they may be one).
+
+    A run of equal labels then waits less for its last store.
 
     low_a, low_b and the tables' size come from the extent of these very vectors; as in the next two.
     """
@@ -255,8 +256,7 @@ def cross_table(
     *,
     n_jobs: int | None = -1,
 ) -> np.ndarray:
-    """Table (k, n_codes) float64 of every base cluster against one more partition, in one pass over
-    ``labels``.
+    """Table (k, n_codes) float64 of every base cluster against one more partition, in one pass over labels.
 
     ``labels`` is (n, m) with -1 missing, cluster j of clustering i is row ``offsets[i] + j``, ``codes`` (n,)
     has values below ``n_codes`` with -1 missing. An object missing on either side is left out of that

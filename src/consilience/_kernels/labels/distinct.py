@@ -72,8 +72,9 @@ def _number(first, representatives):
 
 
 def hash_rows(matrix: np.ndarray) -> np.ndarray:
-    """(n,) 64-bit numbers of the rows of an integer matrix: equal ones have equal numbers, and others hardly
-    ever.
+    """(n,) 64-bit hashes of the rows of an integer matrix.
+
+    Equal rows have equal hashes, and others hardly ever do.
     """
     matrix = np.ascontiguousarray(matrix)
     hashes = np.zeros(len(matrix), np.uint64)
@@ -128,8 +129,9 @@ def _look_up(known, words, hashes, out):
 
 
 class RowTable:
-    """Distinct rows (u, m) of integers that others are looked up among. O(u m) to make, 16 to 40 bytes a row
-    beside them.
+    """Distinct rows (u, m) of integers among which others are looked up.
+
+    O(u m) to make, 16 to 40 bytes a row beside them.
     """
 
     def __init__(self, rows: np.ndarray):
@@ -140,9 +142,7 @@ class RowTable:
         enter(hashes, len(rows), self._known.table)
 
     def find(self, rows: np.ndarray) -> np.ndarray:
-        """(n,) the position of the row equal to each of these, -1 where there is none. Equal means every
-        number is.
-        """
+        """(n,) the position of the row that equals each of these in every number, -1 where there is none."""
         if rows.dtype != self._dtype or rows.ndim != 2 or rows.shape[1] != self._width:
             raise ValueError(f"{rows.shape} {rows.dtype} among rows of {self._width} {self._dtype}.")
         words = as_words(np.ascontiguousarray(rows))
@@ -222,11 +222,12 @@ def _refine(codes: np.ndarray, offsets: np.ndarray, colors: np.ndarray) -> tuple
 def membership_colors(
     Y: Any, offsets: np.ndarray, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Fingerprints of objects, clusters and clusterings of memberships Y (u, k), CSR, that ignore every order
-    and every name.
+    """Fingerprints of objects, clusters and clusterings that ignore every order and every name.
 
-    :func:`canonical_colors` with the share of an object in a cluster on the edge between them. Returns colors (u,), (k,) and
-    (m,), uint64. O(entries) a round, 4 to 16 rounds.
+    The memberships Y (u, k) are CSR.
+
+    :func:`canonical_colors` with the share of an object in a cluster on the edge between them. Returns colors
+    (u,), (k,) and (m,), uint64. O(entries) a round, 4 to 16 rounds.
     """
     m = offsets.size - 1
     shares = mix_array(Y.data.view(np.uint64))
@@ -281,8 +282,9 @@ def _mix_into(values, out):
 
 
 def row_hashes(X: Any) -> np.ndarray:
-    """(n,) one 64-bit number for each row of floats, dense or CSR; equal rows have equal numbers, and minus
-    zero is zero.
+    """(n,) one 64-bit number for each row of floats, dense or CSR.
+
+    Equal rows have equal numbers, and minus zero is zero.
 
     A dense row and a sparse one have different numbers. Works on a copy of X: give blocks of rows.
     """
@@ -324,8 +326,9 @@ def _hash_sparse(values, indices, indptr):
 
 
 def row_keys(X: Any) -> np.ndarray:
-    """(n,) uint64 numbers that depend on the content of a row alone: not on its place, nor on whether X is
-    sparse.
+    """(n,) uint64 numbers that depend only on the content of a row.
+
+    They depend neither on its place nor on whether X is sparse.
     """
     size = 4096
     return np.concatenate([row_hashes(sp.csr_array(X[a : a + size])) for a in range(0, X.shape[0], size)])
@@ -345,28 +348,29 @@ def uniforms_by_key(keys: np.ndarray, count: int, rng: np.random.Generator) -> n
 
 
 class RowKeys:
-    """Rows of features that others are recognized among, by 64-bit numbers: 16 bytes a row, whatever its
-    width.
+    """Rows of features among which others are recognized, by 64-bit numbers.
 
-    Two different rows are taken for one with a chance of 2^-64. A dense and a sparse row of the same numbers
-    are one.
+    They take 16 bytes a row, whatever its width.
+
+    Two different rows are taken for equal with a probability of 2^-64. A dense and a sparse row of the same
+    numbers are equal.
     """
 
     def __init__(self, keys: np.ndarray, positions: np.ndarray, sparse: bool):
         self.keys, self.positions, self.sparse = keys, positions, sparse
 
     def _to_parts(self) -> dict[str, Any]:
-        """What it is made of, for files of models."""
+        """The parts it is made of, for model files."""
         return {"keys": self.keys, "positions": self.positions, "sparse": self.sparse}
 
     @classmethod
     def _from_parts(cls, parts: dict[str, Any]) -> RowKeys:
-        """The way back."""
+        """Make it again from its parts."""
         return cls(**parts)
 
     @classmethod
     def of(cls, X: Any, *, n_jobs: int | None = -1) -> RowKeys:
-        """Of the rows of X; of equal ones the first is remembered."""
+        """Keys of the rows of X; where rows are equal, the first is remembered."""
         sparse = sp.issparse(X)
         keys, positions = np.unique(cls._hashed(X, sparse, n_jobs), return_index=True)
         return cls(keys, positions, sparse)

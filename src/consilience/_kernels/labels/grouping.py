@@ -22,8 +22,8 @@ from ..runtime.threads import map_blocks
 from .contingency import cross_table
 
 _BLOCK = 1 << 14  # rows; does not depend on the number of threads, so sums do not either
-#: Objects up to which every start is followed to its end; of more, so many are drawn, and the best start goes
-#: on with all.
+#: Objects up to which every start is followed to its end; if there are more, so many are drawn, and the best
+#: start goes on with all.
 STARTS_ON = 1 << 16
 
 #: From a table (k, c) to T (k, c) and z (c,) of Eq. (2).
@@ -31,8 +31,9 @@ Costs = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 class LabelRows(NamedTuple):
-    """The objects of a loop: ``mass`` (u,) weighs costs in the loss, ``scale`` and ``shift`` (u,) are r and a
-    of Eq. (2).
+    """The objects of a loop.
+
+    ``mass`` (u,) weighs costs in the loss; ``scale`` and ``shift`` (u,) are r and a of Eq. (2).
     """
 
     labels: np.ndarray
@@ -87,7 +88,7 @@ def label_rows(
     scale: np.ndarray | None = None,
     shift: np.ndarray | None = None,
 ) -> LabelRows:
-    """Objects whose costs are sums over their labels and weigh as much as they do, unless said otherwise."""
+    """Objects whose costs are sums over their labels and weigh as much as they do, by default."""
     mass = weights if mass is None else mass
     scale = np.ones(len(labels)) if scale is None else scale
     shift = np.zeros(len(labels)) if shift is None else shift
@@ -103,8 +104,9 @@ def assign(
     stay: bool = False,
     n_jobs: int | None = -1,
 ) -> Assignment:
-    """Every object to its cheapest group, Eq. (2) and (3); ties to the lowest number, or with ``stay`` to
-    ``current`` (u,).
+    """Assign every object to its cheapest group, Eq. (2) and (3).
+
+    Ties go to the lowest number, or with ``stay`` to ``current`` (u,).
     """
     u, (k, c) = len(rows.labels), T.shape
     current = np.zeros(u, np.int64) if current is None else np.ascontiguousarray(current, np.int64)
@@ -149,16 +151,18 @@ def soften(
 
 
 def block_shares(table: np.ndarray, offsets: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """M (k, c): how the clusters of each clustering share out a group, from its table; ``otherwise`` (k,)
-    where it saw none of it.
+    """M (k, c): how the clusters of each clustering share out a group, from its table.
+
+    It is ``otherwise`` (k,) where the clustering saw none of the group.
     """
     totals = np.repeat(np.add.reduceat(table, offsets[:-1], axis=0), np.diff(offsets), axis=0)
     return np.where(totals > 0, table / np.where(totals > 0, totals, 1.0), otherwise[:, None])
 
 
 def commonest_rows(table: np.ndarray, offsets: np.ndarray, otherwise: np.ndarray) -> np.ndarray:
-    """(m, c) the commonest cluster of each clustering in each group, as a row of the table, the lowest of
-    equals; by ``otherwise`` (k,) where it saw none of it.
+    """(m, c) the most frequent cluster of each clustering in each group, as a row of the table.
+
+    The lowest of equals; by ``otherwise`` (k,) where the clustering saw none of the group.
     """
     out = np.empty((offsets.size - 1, table.shape[1]), np.int64)
     _commonest(np.ascontiguousarray(table, float), offsets, otherwise, out)
@@ -166,8 +170,9 @@ def commonest_rows(table: np.ndarray, offsets: np.ndarray, otherwise: np.ndarray
 
 
 def fill_empty(groups: np.ndarray, n_groups: int, loss: np.ndarray) -> np.ndarray:
-    """Groups (u,) without an empty one: each gets the object of largest loss (u,) that is not alone in its
-    group.
+    """Groups (u,) without an empty one.
+
+    Each empty one gets the object of largest loss (u,) that is not alone in its group.
     """
     counts = np.bincount(groups, minlength=n_groups)
     if counts.all():
@@ -184,8 +189,9 @@ def fill_empty(groups: np.ndarray, n_groups: int, loss: np.ndarray) -> np.ndarra
 def seed_rows(
     rows: LabelRows, n_groups: int, costs: Costs, rng: np.random.Generator, n_jobs=-1
 ) -> np.ndarray:
-    """(n_groups,) different objects, far apart: each drawn by mass times its cost with the nearest before
-    (k-means++).
+    """(n_groups,) different objects that lie far apart.
+
+    Each is drawn by mass times its cost with the nearest one before (k-means++).
     """
     u = len(rows.labels)
     chosen = np.empty(n_groups, np.int64)
@@ -258,7 +264,8 @@ def best_start(
 ) -> Settled:
     """:func:`alternate` from ``n_init`` seedings, the one of least loss.
 
-    Of more than ``STARTS_ON`` objects the starts see a draw of that many, and the best goes on with all.
+    If there are more than ``STARTS_ON`` objects, the starts see a draw of that many, and the best goes on
+    with all.
     """
     drawn = drawn_rows(rows, n_groups, rng)
 

@@ -1,13 +1,12 @@
-"""Products with Y (u, k), the share of every object in every base cluster, by one name for hard and for soft
-    clusterings.
+"""Products with Y (u, k), the share of every object in every base cluster, for hard and soft clusterings.
 
     gather    Y V          what an object's clusters hold, summed                                       (1)
     scatter   Y' V         what a cluster's objects hold, summed                                        (2)
     overlaps  Y' diag(v) Y                                                                              (3)
     table     Y' diag(w) R,   R (u, c) the indicator of groups                                          (4)
 
-:class:`Labels` holds codes and never forms Y; :class:`Memberships` holds Y as CSR, entries in (0, 1]. Cluster j of clustering i
-is column offsets[i] + j in both.
+:class:`Labels` holds codes and never forms Y; :class:`Memberships` holds Y as CSR, entries in (0, 1]. Cluster
+j of clustering i is column offsets[i] + j in both.
 """
 
 from __future__ import annotations
@@ -132,14 +131,13 @@ class Memberships:
         return (self.Y.T @ R).toarray()
 
     def reliability(self, weights, theta: float, *, n_jobs: int | None = -1) -> np.ndarray:
-        """(k,) as of hard clusters, by the tables that clusterings drawn from the memberships have on
-        average.
-        """
+        """(k,) as for hard clusters, by the mean tables of clusterings drawn from the memberships."""
         return reliability_of(entropies_of_tables(self.overlaps(weights), self.offsets), theta)
 
     def grams(self, weights: np.ndarray, above: int) -> list[np.ndarray]:
-        """Y_i' diag(w / s_i) Y_i of each clustering: (k_i, k_i) of those with more than ``above`` clusters,
-        else the diagonal (k_i,).
+        """Y_i' diag(w / s_i) Y_i of each clustering, or its diagonal.
+
+        (k_i, k_i) for clusterings with more than ``above`` clusters, else the diagonal (k_i,).
         """
         masses, columns, out = self.masses(), sp.csc_array(self.Y), []
         for i, (first, last) in enumerate(pairwise(self.offsets)):
@@ -164,9 +162,7 @@ class Memberships:
         return self.gather(np.repeat(clustering_weights, np.diff(self.offsets))[:, None])[:, 0]
 
     def meetings(self, clustering_weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(u,), (u,): what the pair of an object with another equal to it adds to "together" and to "seen by
-        both".
-        """
+        """(u,), (u,): what a pair of equal objects adds to "together" and to "seen by both"."""
         squares = sp.csr_array((self.Y.data**2, self.Y.indices, self.Y.indptr), shape=self.Y.shape)
         together = squares @ np.repeat(clustering_weights, np.diff(self.offsets))
         return together, self.masses() ** 2 @ clustering_weights
@@ -186,7 +182,7 @@ def unequal_rows(A: sp.csr_array, B: sp.csr_array) -> np.ndarray:
 
 
 class MembershipTable:
-    """Distinct rows of memberships, to be found again."""
+    """Distinct rows of memberships, among which others are looked up."""
 
     def __init__(self, Y: sp.csr_array):
         self.Y, hashes = Y, row_hashes(Y)
@@ -194,7 +190,7 @@ class MembershipTable:
         self.hashes = hashes[self.order]
 
     def find(self, rows: Memberships) -> np.ndarray:
-        """(n,) the number of each row; -1 where it is none of them."""
+        """(n,) the number of each row; -1 where it is not among them."""
         wanted = row_hashes(rows.Y)
         place = np.minimum(np.searchsorted(self.hashes, wanted), self.hashes.size - 1)
         found = self.order[place]
@@ -202,8 +198,9 @@ class MembershipTable:
 
 
 def entropies_of_tables(K: np.ndarray, offsets: np.ndarray) -> np.ndarray:
-    """(k,) mean entropy of how the other clusterings divide each cluster, Eq. (1) of :mod:`.overlaps`, from
-    their tables K (k, k).
+    """(k,) mean entropy of how the other clusterings divide each cluster, from their tables K (k, k).
+
+    Eq. (1) of :mod:`.overlaps`.
     """
     total, seen = np.zeros(K.shape[0]), np.ones(K.shape[0])
     own = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))

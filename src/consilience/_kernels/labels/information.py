@@ -29,8 +29,7 @@ def entropy_terms(counts, n):
 
 
 def confuse_pairs(both, a, b, n, itself):
-    """Ordered pairs of objects that are together in both partitions, in the first only, the second only, in
-    neither.
+    """Ordered pairs of objects together in both partitions, in the first only, the second only, in neither.
 
     From sum n_ij^2, sum a_i^2, sum b_j^2 and n. ``itself`` is what the pairs of an object with itself weigh:
     n leaves them out (weights below one then leave less than one pair: none), 0 counts them.
@@ -82,7 +81,7 @@ def entropy(counts: np.ndarray) -> float:
 
 
 def _sum(terms: np.ndarray) -> float:
-    """Sorted first, so that renaming clusters changes not even the last digit."""
+    """Sum of the sorted terms: renaming clusters does not change even the last digit."""
     return float(np.sort(terms).sum())
 
 
@@ -162,8 +161,9 @@ PAIRWISE_MEASURES = ("nmi", "nmi_max", "nmi_geometric", "nmi_arithmetic", "ari")
 def measure_tables(
     table: np.ndarray, offsets: np.ndarray, measure: str = "nmi", *, with_itself: bool = False
 ) -> np.ndarray:
-    """(m,) a measure of each of m dense tables that lie one below the other: table i is rows offsets[i] to
-    offsets[i + 1].
+    """(m,) a measure of each of m dense tables that lie one below the other.
+
+    Table i is rows offsets[i] to offsets[i + 1].
 
     NaN for a table without counts. ``with_itself`` counts an object's pair with itself in the ARI, which
     makes it independent of the scale of weights.
@@ -183,8 +183,7 @@ def pairwise_measure(
     *,
     n_jobs: int | None = -1,
 ) -> np.ndarray:
-    """Symmetric (m, m) matrix of a measure between every two columns of ``labels`` (n, m), codes with -1
-    missing.
+    """Symmetric (m, m) matrix of a measure between every two columns of ``labels`` (n, m), -1 missing.
 
     Each pair is compared on the objects that both have labeled; a pair without any is NaN. Time
     O(n m^2 / 2), memory one copy of ``labels`` and one table per thread; threads share the columns.

@@ -1,7 +1,9 @@
 """Variational inference for label vectors of mixed membership, row by row.
 
-    phi_pij ~ exp(psi(g_pj)) b_ji[x_pi], normalized over j;    g_pj = alpha_j + sum over i that saw p of phi_pij        (1)
-    bound of p = E[log p(theta)] + sum_ij phi_ij (psi(g_j) - psi(sum g) + log b_ji[x_i] - log phi_ij) - E[log q(theta)]   (2)
+    phi_pij ~ exp(psi(g_pj)) b_ji[x_pi], normalized over j;
+        g_pj = alpha_j + sum over i that saw p of phi_pij                                                  (1)
+    bound of p = E[log p(theta)] + sum_ij phi_ij (psi(g_j) - psi(sum g) + log b_ji[x_i] - log phi_ij)
+        - E[log q(theta)]                                                                                  (2)
 
 theta_p ~ Dirichlet(alpha) are the memberships of object p, q(theta_p) = Dirichlet(g_p), and its label in
 clustering i is drawn from component j with probability phi_pij.
@@ -49,8 +51,9 @@ def infer_rows(
     max_iter: int,
     n_jobs: int | None = -1,
 ) -> Inferred:
-    """Eq. (1) for every object from the g (u, c) given, which is overwritten, until g moves by less than
-    ``tol``.
+    """Iterate Eq. (1) for every object until g moves by less than ``tol``.
+
+    The g (u, c) given is the start, and is overwritten.
 
     b (k, c) and alpha (c,) positive. O(u m c) a step.
     """

@@ -1,11 +1,11 @@
-"""Rows seen through landmarks: a sparse graph between n rows and p points, and its cut on the side of the
-    points.
+"""Rows seen through landmarks: a sparse graph of n rows and p points, and its cut from the points' side.
 
-    S(i)  = the K landmarks nearest to row i,   d(i, l) their distances                                       (1)
-    a_il  = exp( -d(i, l)^2 / (2 sigma^2) ) for l in S(i), 0 elsewhere,   t_i = sum_l a_il,   B_il = a_il / t_i  (2)
-    E     = B' diag(w t) B,   m = E 1                                                                         (3)
-    v     : leading eigenvectors of  diag(m)^-1/2 E diag(m)^-1/2,  each over m^1/2                            (4)
-    u_i   = sum_l B_il v_l,  scaled to length one                                                             (5)
+    S(i)  = the K landmarks nearest to row i,   d(i, l) their distances                                    (1)
+    a_il  = exp( -d(i, l)^2 / (2 sigma^2) ) for l in S(i), 0 elsewhere,
+            t_i = sum_l a_il,   B_il = a_il / t_i                                                          (2)
+    E     = B' diag(w t) B,   m = E 1                                                                      (3)
+    v     : leading eigenvectors of  diag(m)^-1/2 E diag(m)^-1/2,  each over m^1/2                         (4)
+    u_i   = sum_l B_il v_l,  scaled to length one                                                          (5)
 
 B (n, p) holds K numbers a row; w (n,) are weights. (4) is the normalized cut of the graph with n + p nodes,
 found from p x p numbers (the transfer cut), and (5) carries it over to the rows.
@@ -77,8 +77,9 @@ class Rows(NamedTuple):
 def place_landmarks(
     Z: Any, p: int, n_neighbors: int, *, seed: Any, weight: np.ndarray | None = None
 ) -> Landmarks:
-    """At most p landmarks for the rows of Z, a sample of all: means of a short k-means, or the different rows
-    if they are so few.
+    """At most p landmarks for the rows of Z, a sample of all rows.
+
+    They are the means of a short k-means, or the different rows if there are so few.
 
     ``n_neighbors`` is the K they will be asked for.
     """
@@ -127,8 +128,9 @@ def _grouped(points: np.ndarray, n_neighbors: int, seed: Any) -> Landmarks:
 def nearest_landmarks(
     rows: Rows, landmarks: Landmarks, start: int, stop: int, index: np.ndarray, squares: np.ndarray
 ) -> None:
-    """Write S of Eq. (1) of rows start..stop into index (stop - start, K) int32, and d^2 into squares, by
-    rising distance.
+    """Write S of Eq. (1) of rows start..stop into index (stop - start, K) int32, by rising distance.
+
+    d^2 goes into squares.
 
     K is at most the number of landmarks near each.
     """
@@ -202,8 +204,9 @@ def _square(x, where, length, point, point_length):
 
 @kernel(forceinline=True)
 def _search(x, where, length, landmarks, index, squares, i):
-    """The lists of one row. Distances that are no numbers leave the first ones of each step: all indices stay
-    inside.
+    """The lists of one row.
+
+    Where distances are NaN, the first candidates of each step are kept: all indices stay inside.
     """
     points, lengths, groups, group_lengths, starts, nearby = landmarks
     best, group = np.inf, 0
@@ -255,8 +258,9 @@ def _nearest_sparse(entries, place, unit, landmarks, index, squares):
 
 @kernel
 def _shares(squares, rate, share):
-    """B of Eq. (2) of one row, and t but for the factor of the nearest landmark; that is the first, and taken
-    off, so that no row is without a share.
+    """B of Eq. (2) of one row, and t up to the factor of the nearest landmark.
+
+    The nearest is the first; its factor is divided out, so that no row is without a share.
     """
     total = 0.0
     for t in range(squares.size):

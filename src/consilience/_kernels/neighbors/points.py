@@ -27,10 +27,11 @@ def nearest_points(
     others: bool = False,
     n_jobs: int | None = 1,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(index (n,) of the nearest point, its square (n,) distance) of each row of Z (n, d); points (p, d) of
-    any kind.
+    """(index (n,), squared distance (n,)) of the point nearest to each row of Z (n, d).
 
-    widths : positive numbers (p,) that square distances to the points are divided by before they are compared.
+    points (p, d) of any kind.
+
+    widths : positive numbers (p,) by which squared distances to the points are divided before comparison.
     others : rows are the points themselves, and the nearest other one is meant; there must be two.
     O(n p d) time; blocks of rows with about two million numbers each.
     """

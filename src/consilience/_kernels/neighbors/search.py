@@ -78,7 +78,7 @@ class Cells(NamedTuple):
 
 
 def nearby_cells(X: Any, k: int, seed: Any) -> Cells:
-    """About sqrt(n) groups of the rows of X, each paired with those nearest to it, for lists of k neighbors."""
+    """About sqrt(n) groups of the rows of X, each paired with its nearest ones, for lists of k neighbors."""
     n = X.shape[0]
     count = int(np.ceil(np.sqrt(n)))
     sample = np.sort(np.random.default_rng(seed).choice(n, min(n, _LEARN_FROM * count), replace=False))
@@ -184,8 +184,9 @@ def nearest(pairs: Pairs, k: int) -> tuple[np.ndarray, np.ndarray]:
 def most_similar(
     pairs: Pairs, k: int, radius: np.ndarray, mu: float, bound: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(indices (n, k), squares (n, k)) of the k other rows with the largest normal density of the *squared*
-    distance,
+    """(indices, squares), both (n, k): the k other rows with the largest normal density of each row.
+
+    The density is that of the *squared* distance,
 
         f(D) = exp(-D^2 / (2 s^2)) / s,   s = mu (radius_i + radius_l + D) / 3,   D = d(i, l)^2          (2)
 
@@ -254,8 +255,10 @@ def symmetric_graph(index: np.ndarray, values: np.ndarray) -> sp.csr_array:
 
 
 def _ranges(n: int):
-    """Blocks (a, b, c, e) that cover each pair i < l once; those on the diagonal hold it, too, and come
-    first: rows are often in an order that puts like by like, and lists that begin well are seldom changed.
+    """Blocks (a, b, c, e) that cover each pair i < l once; those on the diagonal cover l < i, too.
+
+    They come first: rows are often in an order that puts like by like, and lists that begin well are seldom
+    changed.
     """
     for a in range(0, n, _ROWS):
         yield a, min(a + _ROWS, n), a, min(a + _ROWS, n)
@@ -276,8 +279,9 @@ def _cell_ranges(cells: Cells):
 
 @kernel
 def insert(index, key, row, new_index, new_key):
-    """Put a candidate in the sorted list of one row; the caller has seen that it beats the last one. k is 1
-    or more.
+    """Put a candidate in the sorted list of one row, of length k >= 1.
+
+    The caller has seen that it beats the last one.
     """
     k = key.shape[1]
     t = k - 1
@@ -388,8 +392,9 @@ def _cost(mu, radius, other, D):
 
 @kernel
 def _widest(cost, least_s):
-    """D / s beyond which log s + (D / s)^2 / 2 exceeds ``cost`` for any s from ``least_s`` on; a little more,
-    for rounding.
+    """D / s beyond which log s + (D / s)^2 / 2 exceeds ``cost`` for any s from ``least_s`` on.
+
+    A little more is returned, for rounding.
 
     Needs no logarithm for each pair: s is least where the other radius is and D = 0.
     """
@@ -398,8 +403,9 @@ def _widest(cost, least_s):
 
 @kernel
 def _mark_similar(length, own_radius, own, third, near, wanted):
-    """Which pairs of one row are close enough for one of the two ends. D / s rises with D, of which no more
-    than the least is taken.
+    """Which pairs of one row are close enough for one of the two ends.
+
+    D / s rises with D, and a lower bound of D is used.
     """
     lengths, products, radius, widest = near
     for t in range(lengths.size):
@@ -410,16 +416,18 @@ def _mark_similar(length, own_radius, own, third, near, wanted):
 
 @kernel
 def _marks(count):
-    """(a mark for each of ``count`` pairs, filled up to whole words of eight, room for the places of all
-    marks).
+    """Two arrays: a mark for each of ``count`` pairs, and room for the places of all marks.
+
+    The marks are filled up to whole words of eight.
     """
     return np.zeros((count + 7) // 8 * 8, np.uint8), np.empty(count, np.int64)
 
 
 @kernel
 def _marked(wanted, low, where):
-    """Put the places of all marks from ``low`` on in ``where``; returns how many. Eight are looked at
-    together.
+    """Put the places of all marks from ``low`` on in ``where``; returns how many.
+
+    Eight are looked at together.
 
     What fills up the last word is never marked, so that ``where`` has room for all.
     """

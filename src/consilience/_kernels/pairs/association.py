@@ -1,9 +1,8 @@
-"""Normalized co-association, as an operator that is never formed or as a matrix, for its leading
-    eigenvectors.
+"""Normalized co-association for its leading eigenvectors, as an operator that is never formed or a matrix.
 
-    A_pq = mean over clusterings of e_b [p, q together in cluster b],    A_pp = 1                             (1)
-    N^1/2 D^-1/2 A D^-1/2 N^1/2,    N = diag(weights),  D = diag(A weights)                                   (2)
-    E_pq = mean over clusterings that saw both of Z[cluster of p, cluster of q]                               (3)
+    A_pq = mean over clusterings of e_b [p, q together in cluster b],    A_pp = 1                          (1)
+    N^1/2 D^-1/2 A D^-1/2 N^1/2,    N = diag(weights),  D = diag(A weights)                                (2)
+    E_pq = mean over clusterings that saw both of Z[cluster of p, cluster of q]                            (3)
 
 e (k,) weighs the base clusters, at most 1. An object is as similar to itself as can be, whatever its clusters
 weigh. (3) refines (1): objects in different clusters of a clustering are as similar as these, Z (k, k).
@@ -26,8 +25,9 @@ def normalized_operator(
     *,
     n_jobs: int | None = -1,
 ) -> Callable[[np.ndarray], np.ndarray]:
-    """X -> (2) X where nothing is missing: A = Y diag(e) Y' / m and its diagonal, two passes over the labels,
-    O(u m) a column.
+    """X -> (2) X where nothing is missing: A = Y diag(e) Y' / m, but for its diagonal.
+
+    Two passes over the labels, O(u m) a column.
     """
     share = cluster_weights[:, None] / labels.shape[1]
 

@@ -1,4 +1,4 @@
-"""Who was put together with whom: co-association by rows, dense or on its sparse pattern.
+"""Co-association by rows, dense or on its sparse pattern.
 
     A_pq = sum_i a_i b(cluster of p in i) [p, q together in i] / sum_i a_i [p, q both seen in i]     (1)
 
@@ -29,8 +29,9 @@ class Votes(NamedTuple):
 
 @kernel
 def dense_rows(codes, clustering_weights, cluster_weights, any_missing, start, stop, out):
-    """Rows start..stop of (1) into ``out`` (stop - start, u). Cost: O((stop - start) u m), no scratch
-    matrices.
+    """Write rows start..stop of (1) into ``out`` (stop - start, u).
+
+    Cost: O((stop - start) u m), no scratch matrices.
     """
     m, u = codes.shape
     weights_in_all = total(clustering_weights)
@@ -133,7 +134,7 @@ def fill_rows(votes, members, first, start, stop, entries):
 
 @kernel
 def mean_overlap(left, right, weights, k_left, k_right, agreement, pairs):
-    """Add to ``agreement`` the Jaccard overlap of each object's clusters in two clusterings that both saw it."""
+    """Add to ``agreement`` the Jaccard overlap of each object's clusters in two clusterings that saw it."""
     table = np.zeros((k_left, k_right))
     for p in range(left.size):
         if left[p] != -1 and right[p] != -1:

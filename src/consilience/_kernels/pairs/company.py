@@ -1,4 +1,4 @@
-"""Whom an object was with most often: the K largest of its co-associations, found without a matrix of pairs.
+"""The K largest co-associations of each object, found without a matrix of pairs.
 
     A_pq = t_pq / m_pq,   t the clusterings that have p and q together, m those that saw both              (1)
     kept: A_pq > 0 that is at least the Kth largest of row p; ties are all kept                            (2)
@@ -30,11 +30,12 @@ def strongest_company(
     any_missing: bool = False,
     n_jobs: int | None = -1,
 ) -> sp.csr_array:
-    """(a, b) rows of Eq. (2) between the objects of ``labels`` (a, m) and those of ``others`` (b, m),
-    numbered alike from 0, -1 missing.
+    """(a, b) rows of Eq. (2) between the objects of ``labels`` (a, m) and those of ``others`` (b, m).
 
-    same: they are the same objects in the same order, and nobody is its own company. O(a b m) time, 12 bytes
-    an entry kept.
+    Both are numbered alike from 0, -1 missing.
+
+    same: they are the same objects in the same order, and an object is not paired with itself. O(a b m) time,
+    12 bytes an entry kept.
     """
     assert K >= 1, (
         "the level of the Kth largest is looked for upwards, and ends at the largest only if one is to be "
@@ -72,8 +73,9 @@ def _room(array, used, more):
 
 @kernel
 def _top(levels, K, at):
-    """(least, kept): how many levels are at least ``least``, which is the Kth largest, or 1 if fewer are
-    above 0.
+    """(least, kept): how many levels are at least ``least``.
+
+    ``least`` is the Kth largest level, or 1 if fewer are above 0.
 
     levels are below the length of ``at``, which is scratch. ``least`` rises as soon as K are above it: few
     levels are counted at all.
@@ -93,8 +95,9 @@ def _top(levels, K, at):
 
 @kernel
 def _most_often(rows, columns, K, own):
-    """(lengths, indices, values) of Eq. (2) with nothing missing; row p is object own + p of the columns,
-    unless own is -1.
+    """(lengths, indices, values) of Eq. (2) with nothing missing.
+
+    Row p is object own + p of the columns, unless own is -1.
     """
     m, b = columns.shape
     lengths = np.zeros(len(rows), np.int64)
@@ -123,8 +126,9 @@ def _most_often(rows, columns, K, own):
 
 @kernel
 def _most_often_seen(rows, columns, missing, K, own):
-    """The same over the clusterings that saw both: first by shares rounded down, then among those left by the
-    shares themselves.
+    """The same over the clusterings that saw both objects.
+
+    Pairs are chosen by shares rounded down first, then among those left by the shares themselves.
     """
     m, b = columns.shape
     lengths = np.zeros(len(rows), np.int64)

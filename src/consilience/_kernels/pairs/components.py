@@ -12,8 +12,7 @@ from ..compile.plain import counting
 
 
 def components(adjacency: Any) -> tuple[int, np.ndarray]:
-    """(count, labels) of the components of the undirected graph whose edges are the non-zeros of
-    ``adjacency``.
+    """(count, labels) of the components of the undirected graph given by the non-zeros of ``adjacency``.
 
     adjacency (u, u): sparse (either triangle or both), or dense, of which only the upper triangle is read.
     Labels are numbered by first appearance. Sparse: O(edges). Dense: O(u^2) at worst, and far less for dense

@@ -1,8 +1,8 @@
 """Rows of graphs between all pairs of objects, each a small problem of its own (the updates of TRCE).
 
-    inside_pi = sum over q, in one cluster of clustering i with p, of w_q log B_pq                            (1)
-    B_pq = C_pq / (pull_pq + th_p),   th_p such that sum_q w_q B_pq = 1                                     (2)
-    S_p = max(V_p - t_p, 0),   t_p such that sum_q w_q S_pq = 1                                             (3)
+    inside_pi = sum over q, in one cluster of clustering i with p, of w_q log B_pq                         (1)
+    B_pq = C_pq / (pull_pq + th_p),   th_p such that sum_q w_q B_pq = 1                                    (2)
+    S_p = max(V_p - t_p, 0),   t_p such that sum_q w_q S_pq = 1                                            (3)
 
 B, C, pull, V (u, u), w (u,). Everything but (1) to (3) of one row is left to the processor's memory: no
 further matrix of pairs is made.
@@ -21,8 +21,9 @@ _EXACT = 1e-13  # of sums that are to be 1
 
 
 def log_sums(codes: np.ndarray, B: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
-    """(u, m) Eq. (1), 0 where the clustering did not see p; codes (m, u), -1 missing. Entries that are 0
-    count as 1. O(u^2 m) time.
+    """(u, m) Eq. (1), 0 where the clustering did not see p; codes (m, u), -1 missing.
+
+    Entries that are 0 count as 1. O(u^2 m) time.
     """
     out = np.empty(codes.T.shape)
     map_blocks(lambda a, b: _log_sums(codes, B, weights, a, b, out), len(B), size=_ROWS, n_jobs=n_jobs)
@@ -32,8 +33,9 @@ def log_sums(codes: np.ndarray, B: np.ndarray, weights: np.ndarray, *, n_jobs: i
 def shared_out(
     C: np.ndarray, pull: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
-    """B of Eq. (2), 0 where C is, by Newton's rule on 1 / sum, which is concave and rises: from below it
-    never overshoots.
+    """B of Eq. (2), 0 where C is, by Newton's method on 1 / sum.
+
+    That is concave and rises: from below, the method never overshoots.
 
     Every row of C, which is not negative, has an entry above 0. O(u^2) a step.
     """

@@ -23,8 +23,9 @@ _DRAWS = 1 << 14  # pairs of a block
 def pair_histogram(
     labels: np.ndarray, weights: np.ndarray | None = None, *, n_jobs: int | None = -1
 ) -> np.ndarray:
-    """H of Eq. (1), (m + 1, m + 1), of labels (u, m), -1 missing. O(u^2 m / 2) time on bytes where no
-    clustering has more than 254 clusters; O(u m) memory.
+    """H of Eq. (1), (m + 1, m + 1), of labels (u, m), -1 missing.
+
+    O(u^2 m / 2) time, on bytes where no clustering has more than 254 clusters; O(u m) memory.
     """
     u, m = labels.shape
     codes = _narrow(labels)
@@ -49,8 +50,9 @@ def sampled_pair_histogram(
     *,
     n_jobs: int | None = -1,
 ) -> np.ndarray:
-    """H of Eq. (1) from ``n_pairs`` pairs of different objects, drawn with replacement by w_p w_q; it adds up
-    to ``n_pairs``.
+    """H of Eq. (1) from ``n_pairs`` pairs of different objects, drawn with replacement by w_p w_q.
+
+    It adds up to ``n_pairs``.
 
     Two draws of the same row are a pair of equal objects with probability (w - 1) / w, and are drawn again
     otherwise.
@@ -80,8 +82,9 @@ def sampled_pair_histogram(
 
 
 def _narrow(labels: np.ndarray) -> np.ndarray:
-    """(m, u) the labels of each clustering in a row, in bytes where they fit; missing is the largest number
-    of the type.
+    """(m, u) the labels of each clustering in a row, in bytes where they fit.
+
+    A missing label is the largest number of the type.
     """
     u, m = labels.shape
     kind = np.uint8 if labels.size == 0 or labels.max() < 255 else np.uint32

@@ -120,8 +120,9 @@ def _join(D, sizes, rule, active, x, y):
 
 @kernel
 def _cut(left, right, n_merges, parent):
-    """Roots of the groups after the first merges. Entries of left and right are groups, and parents never
-    point up.
+    """Roots of the groups after the first merges.
+
+    Entries of left and right are groups, and parents never point up.
     """
     for t in range(n_merges):
         a, b = left[t], right[t]
@@ -158,8 +159,9 @@ def merge_tree_inplace(
 
 
 def cut_tree(left: np.ndarray, right: np.ndarray, n_clusters: int) -> np.ndarray:
-    """Labels (root group of each) after all but the last ``n_clusters - 1`` merges of
-    :func:`merge_tree_inplace`.
+    """Labels (root group of each) after all but the last ``n_clusters - 1`` merges.
+
+    The merges are those of :func:`merge_tree_inplace`.
     """
     u = left.size + 1
     if not 1 <= n_clusters <= u:

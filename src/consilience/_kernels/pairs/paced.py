@@ -1,11 +1,11 @@
 """Fused passes over the pairs of weighted objects for self-paced learning of a consensus matrix.
 
-    s = sum_i x_i,   a = sum_i x_i [p, q together in i],   over the clusterings i that saw p and q,  x = 1/alpha   (1)
-    B = s S^2 - 2 S a + a                          the loss of a pair, sum_i x_i (S - S_i)^2                       (2)
-    V = 1/W = max(1, 2 B / lambda)                                                                                 (3)
-    C = (a - rho |f_p - f_q|^2 V^2 / 2) / s,   cut = sqrt(gamma / s) V                                             (4)
-    S = 0 if C <= cut, C if cut < C < 1, 1 if C >= 1                                                               (5)
-    d_i = sum over p, q of w_p w_q W^2 (1 - S)^2 if together in i, of w_p w_q W^2 S^2 if apart                      (6)
+    s = sum_i x_i,   a = sum_i x_i [p, q together in i],   over the i that saw p and q,   x = 1/alpha      (1)
+    B = s S^2 - 2 S a + a                          the loss of a pair, sum_i x_i (S - S_i)^2               (2)
+    V = 1/W = max(1, 2 B / lambda)                                                                         (3)
+    C = (a - rho |f_p - f_q|^2 V^2 / 2) / s,   cut = sqrt(gamma / s) V                                     (4)
+    S = 0 if C <= cut, C if cut < C < 1, 1 if C >= 1                                                       (5)
+    d_i = sum over p, q of w_p w_q W^2 (1 - S)^2 if together in i, of w_p w_q W^2 S^2 if apart             (6)
 
 S_i is 0/1, which is why the m matrices S_i never exist: (1) and (6) are read off the labels as the pass goes.
 (6) adds two kinds of squares instead of correcting a common sum: a clustering that comes to equal S has d_i
@@ -14,10 +14,9 @@ and what (4) multiplies by. A pair that no clustering saw has s = 0; without a l
 are distinct: no two have the same label in every clustering, so no pair of them is fixed at S = 1 (those are
 inside an object), and pairs that were never together get S = 0 from (4) and (5) by themselves.
 
-Two stores hold the unordered pairs p < q: :class:`.paced_dense.DensePairs` in the upper triangles of two u x
-u arrays, and
-:class:`.paced_sparse.SparsePairs` on the pairs that were ever together (S is 0 on all others, by (4)). Sums over blocks of
-rows are added in block order, so threads do not change them.
+Two stores hold the unordered pairs p < q: :class:`.paced_dense.DensePairs` in the upper triangles of two
+u x u arrays, and :class:`.paced_sparse.SparsePairs` on the pairs that were ever together (S is 0 on all
+others, by (4)). Sums over blocks of rows are added in block order, so threads do not change them.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ class PairStore(Protocol):
         self.V.fill(1.0)
 
     def step(self, x, F, spread, rho: float, gamma: float) -> tuple[np.ndarray, float]:
-        """Eqs. (4) to (6): a new S; returns d (m,) and the weight of its non-zero pairs, diagonal included."""
+        """Eqs. (4) to (6): a new S; returns d (m,) and the weight of its non-zero pairs with the diagonal."""
 
     def degrees(self) -> np.ndarray:
         """(u,) S w."""

@@ -29,8 +29,9 @@ class _Votes(NamedTuple):
 
 
 class DensePairs(PairStore):
-    """All pairs, in the upper triangles of S and V: 8 u^2 bytes are touched (the lower halves stay
-    untouched).
+    """All pairs, in the upper triangles of S and V.
+
+    8 u^2 bytes are touched (the lower halves stay untouched).
     """
 
     sparse = False

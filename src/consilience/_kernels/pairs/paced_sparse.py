@@ -151,7 +151,7 @@ class SparsePairs(PairStore):
         return out
 
     def _start_times(self, X: np.ndarray) -> np.ndarray:
-        """Co-association times X, through the clusters: u m instead of as many products as there are pairs."""
+        """Co-association times X, through the clusters: u m products instead of one for each pair."""
         held = _hold(self.codes, X, self.n_clusters)
         out = np.empty_like(X)
         map_blocks(
@@ -219,8 +219,9 @@ def _both_triangles(upper: sp.csr_array, dtype: np.dtype) -> sp.csr_array:
 
 @kernel
 def _fill_symmetric(indptr, indices, data, starts, out_indices, out_data):
-    """Both triangles of a strictly upper one, and the diagonal; ``starts`` are those of rows that hold all
-    this.
+    """Both triangles of a strictly upper one, and the diagonal.
+
+    ``starts`` are those of rows that hold all this.
     """
     u = indptr.size - 1
     at = starts[:u].copy()
@@ -241,7 +242,7 @@ def _fill_symmetric(indptr, indices, data, starts, out_indices, out_data):
 
 @fast_kernel
 def _csr_product(indptr, indices, data, X, start, stop, out):
-    """Four entries at a time: the row of the outcome is read and written a quarter as often."""
+    """CSR product, four entries at a time: rows of the result are read and written a quarter as often."""
     c = X.shape[1]
     for p in range(start, stop):
         row = out[p]
@@ -377,8 +378,9 @@ def _pace_pairs(evidence, lam, flat, pairs, S, start, stop):
 
 @kernel
 def _judge(evidence, gamma, levels):
-    """Which patterns to look at, and what the pairs of all others add to d of Eq. (6); ``zero`` as it will be
-    then.
+    """Which patterns to look at, and what the pairs of all others add to d of Eq. (6).
+
+    ``zero`` is set to what it will be then.
     """
     a, s = evidence
     bulk, level, flat, zero = levels

@@ -1,5 +1,6 @@
-"""Which pairs of objects were ever together, and in which clusterings: pairs that meet in the same ones share
-a pattern.
+"""Which pairs of objects were ever together, and in which clusterings.
+
+Pairs that meet in the same clusterings share a pattern.
 
 codes (m, u): global cluster ids, -1 missing. Pairs are unordered, p < q, and lie in the upper triangle of a
 CSR pattern. A pattern is a string of bits, clustering i at bit i; patterns are numbered as they come, row by
@@ -33,8 +34,9 @@ class Pairs(NamedTuple):
 
 
 def find_pairs(codes: np.ndarray, k: int, *, seen: bool, n_jobs: int | None = -1) -> Pairs:
-    """All pairs ever together. Cost: one step for each pair and clustering that has it together, twice; with
-    ``seen`` m for each pair.
+    """All pairs that were ever together.
+
+    Cost: two steps for each pair and clustering that has it together; with ``seen`` m for each pair.
 
     seen: whether clusterings that saw only one of the two matter to a pattern.
     """
@@ -62,8 +64,9 @@ def find_pairs(codes: np.ndarray, k: int, *, seen: bool, n_jobs: int | None = -1
 
 
 def tie_members(codes: np.ndarray, k: int) -> sp.coo_array:
-    """(u, u) graph with the components of all pairs ever together, but few edges: from a cluster's first
-    member to the others.
+    """(u, u) graph with the components of all pairs ever together, but few edges.
+
+    They go from the first object of a cluster to the others.
     """
     u = codes.shape[1]
     members, ends, _ = _members(codes, k)
@@ -83,7 +86,7 @@ class _Lists(NamedTuple):
 class _Bits(NamedTuple):
     """Bits of the pairs from ``first`` on.
 
-    Of the clusterings that have them together, then of those that saw both.
+    First those of the clusterings that have them together, then of those that saw both.
     """
 
     words: np.ndarray  # (pairs, words or twice as many) uint64
@@ -109,9 +112,7 @@ def _as_bytes(words: np.ndarray, m: int) -> np.ndarray:
 
 @kernel
 def _members(codes, k):
-    """Objects of each cluster in rising order, where each list ends, and the place of every object in its
-    lists.
-    """
+    """Objects of each cluster in rising order, the end of each list, and each object's places in them."""
     m, u = codes.shape
     ends = np.zeros(k + 1, np.int64)
     for i in range(m):

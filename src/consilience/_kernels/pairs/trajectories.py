@@ -1,5 +1,4 @@
-"""Similarity by where random walks go: two vertices are alike if walks that start there visit the same
-    places.
+"""Similarity by random walks: two vertices are alike if walks from them visit the same places.
 
     q_p = row p of [P, P^2, ..., P^T] side by side,    Q = sum_t P^t (P^t)'  holds their inner products   (1)
     Z_pq = Q_pq / sqrt(Q_pp Q_qq)                                                                        (2)
@@ -36,8 +35,9 @@ def stochastic_rows(S: Any) -> Any:
 def trajectory_similarity(
     P: Any, steps: int, *, measure: np.ndarray | None = None, n_jobs: int | None = -1
 ) -> np.ndarray:
-    """Z of Eq. (2) (v, v) dense, exactly symmetric and in [0, 1]. O(v^3) time (log(steps) times that without
-    a measure), 40 v^2 bytes.
+    """Z of Eq. (2) (v, v) dense, exactly symmetric and in [0, 1].
+
+    O(v^3) time (log(steps) times that without a measure), 40 v^2 bytes.
 
     A sparse P of few entries e is walked along instead: O(steps e v) time, 16 v^2 bytes.
 
@@ -98,8 +98,9 @@ def _sum_by_doubling(P: np.ndarray, steps: int, n_jobs: int | None) -> np.ndarra
 def _sum_by_eigenvectors(
     P: np.ndarray, steps: int, measure: np.ndarray, n_jobs: int | None
 ) -> np.ndarray | None:
-    """R Q R of Eq. (1) with R = diag(measure)^1/2, whose cosines are those of Q; None where rounding would
-    show.
+    """R Q R of Eq. (1) with R = diag(measure)^1/2, whose cosines are those of Q.
+
+    None where rounding would show.
 
     R P R^-1 = V diag(l) V',   R Q R = V [ (V' R^2 V) o sum_t (l l')^t ] V'                             (4)
     """
@@ -136,8 +137,9 @@ def _geometric_sums(x: np.ndarray, steps: int) -> np.ndarray:
 def trajectory_sums(
     P: sp.csr_array, steps: int, norms: np.ndarray, V: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
-    """G (v, b) with which Z V = diag(Q)^-1/2 P G (:func:`trajectory_product`), for a sparse P and the
-    diagonal of Q.
+    """G (v, b) with which Z V = diag(Q)^-1/2 P G (:func:`trajectory_product`).
+
+    P is sparse, and the diagonal of Q is given.
 
     Walks from elsewhere that enter the graph with their first step have cosines with those inside too: rows
     of one step times G, in proportion.

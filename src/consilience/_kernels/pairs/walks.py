@@ -1,5 +1,6 @@
-"""Random walks along a sparse graph, many at a time: what trajectories (:mod:`.trajectories`) need of them,
-    without a dense power.
+"""Random walks along a sparse graph, many at a time, without a dense power.
+
+This is what trajectories (:mod:`.trajectories`) need of them.
 
     rows of P^t are columns of X_t = P' X_(t-1), X_0 unit vectors;   Q_pp = sum_t |X_t e_p|^2             (1)
     V_t = P' V_(t-1),   G <- V_t + P G   for t = T..1,   so that  P G = sum_t P^t (P^t)' V_0              (2)
@@ -61,8 +62,9 @@ def _spans(sizes: np.ndarray) -> Iterator[tuple[int, int]]:
 
 
 def walk_norms(P: sp.csr_array, steps: int, *, n_jobs: int | None = -1) -> np.ndarray:
-    """(v,) Eq. (1). O(steps e s) time for e entries and s vertices in each component, one block of columns
-    (16 COLUMNS s bytes) a thread.
+    """(v,) Eq. (1), in O(steps e s) time for e entries and s vertices in each component.
+
+    One block of columns (16 COLUMNS s bytes) a thread.
     """
     out = np.zeros(P.shape[0])
 
@@ -82,8 +84,9 @@ def walk_norms(P: sp.csr_array, steps: int, *, n_jobs: int | None = -1) -> np.nd
 
 
 def walk_sums(P: sp.csr_array, steps: int, V: np.ndarray, *, n_jobs: int | None = -1) -> np.ndarray:
-    """G (v, b) of Eq. (2) from V_0 = V. O(steps e b) time, 8 (steps + 1) s COLUMNS bytes a thread beside the
-    answer.
+    """G (v, b) of Eq. (2) from V_0 = V.
+
+    O(steps e b) time, 8 (steps + 1) s COLUMNS bytes a thread beside the answer.
     """
     out = np.zeros(V.shape)
 
@@ -102,8 +105,9 @@ def walk_sums(P: sp.csr_array, steps: int, V: np.ndarray, *, n_jobs: int | None 
 
 
 def walk_products(P: sp.csr_array, steps: int, *, n_jobs: int | None = -1) -> np.ndarray:
-    """Q (v, v) = sum_t P^t (P^t)' dense, exactly 0 where walks do not meet. O(steps e s) time, 8 v^2 bytes
-    beside those of :func:`walk_sums`.
+    """Q (v, v) = sum_t P^t (P^t)' dense, exactly 0 where walks do not meet.
+
+    O(steps e s) time, 8 v^2 bytes beside those of :func:`walk_sums`.
     """
     out = np.zeros(P.shape)
 
@@ -141,8 +145,9 @@ def multiply(A: sp.csr_array, X: np.ndarray, out: np.ndarray) -> None:
 
 @fast_kernel
 def _multiply(indptr, indices, data, X, out):
-    """indices are those of a sound CSR matrix with as many columns as X has rows. Four entries at a time: the
-    sums are read and written a quarter as often.
+    """out = A X for a sound CSR matrix A with as many columns as X has rows.
+
+    Four entries are taken at a time: the sums are read and written a quarter as often.
     """
     width = X.shape[1]
     for p in range(indptr.size - 1):

@@ -47,7 +47,7 @@ class Row(NamedTuple):
 
 
 class Guesses(NamedTuple):
-    """Of some rows: whether all weights are 1, which entries are taken to be positive, and how far each is."""
+    """For some rows: whether all weights are 1, which entries count as positive, and how far each is."""
 
     plain: np.ndarray  # (rows,)
     free: np.ndarray  # (rows, k)
@@ -182,23 +182,21 @@ def _descend(problem, rows, tol, max_sweeps, sparing, many):
 
 @kernel(inline="always")
 def _patience(f, k, many):
-    """Moves after which a row with f positive entries is better solved for these, by whichever way that is."""
+    """Moves after which a row with f positive entries is better solved for these, by whichever method."""
     if f > many:  # by conjugate gradients: some three sweeps, in which most entries find their sign
         return 3.0 * f
     return (f * f / 24 + 3 * k) * f / k
 
 
 def _many(coupling: Coupling, degree: np.ndarray) -> float:
-    """Positive entries above which a row is solved by conjugate gradients; infinite where they are not to be
-    used.
-    """
+    """Positive entries above which a row is solved by conjugate gradients; infinite if never."""
     if not coupling.starts.size or degree.max() > _STIFF:
         return np.inf
     return float(np.cbrt(_MANY * coupling.values.size))
 
 
 def _finish_together(problem: Problem, r: np.ndarray, rows: np.ndarray, many: float) -> np.ndarray:
-    """Finish those of some rows by conjugate gradients that have many positive entries; returns the others."""
+    """Finish rows with many positive entries by conjugate gradients; returns the other rows."""
     those = np.count_nonzero(problem.S[rows] > 0.0, axis=1) > many
     if not those.any():
         return rows
@@ -207,8 +205,9 @@ def _finish_together(problem: Problem, r: np.ndarray, rows: np.ndarray, many: fl
 
 
 def _pivot_rows(problem: Problem, r: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Finish rows of (1) that coordinate descent leaves, by solving for their positive entries; returns rows
-    it cannot.
+    """Finish rows of (1) that coordinate descent leaves, by solving for their positive entries.
+
+    Returns the rows that it cannot finish.
 
     The matrix of a row is a diagonal plus the Laplacian of a graph, an M-matrix, and with l >= 0 no entry of
     the solution exceeds 1. So a guess of the positive entries, solved for, corrected by the signs found and
@@ -335,7 +334,7 @@ def _gather(w, x, index, f, coupling, z):
 
 @_step_of_pivot
 def _correct(row, b, x, z, index, f, first, free):
-    """Free entries that x pulls above 0, hold those a first guess left below it; returns whether any changed."""
+    """Free entries that x pulls above 0, hold those a first guess left below it; returns whether any did."""
     w, o, d = row
     changed = False
     if first:
@@ -423,8 +422,9 @@ def weigh_rows(
 def contradiction(
     S: np.ndarray, E: np.ndarray, r: np.ndarray, coupling: Coupling | None = None
 ) -> np.ndarray:
-    """(b, k): sum_q r_q E_pq (s_p - s_q)^2, the pull on a weight where all others are 1. coupling: that of E,
-    where known.
+    """(b, k): sum_q r_q E_pq (s_p - s_q)^2, the pull on a weight where all others are 1.
+
+    ``coupling`` is that of E, where known.
     """
     coupling, squares = couple(E, r) if coupling is None else coupling, S * S
     value = squares * coupling.columns.sum(axis=0) - 2 * S * spread(S, coupling) + spread(squares, coupling)
@@ -535,8 +535,9 @@ def _take_steps(r, step, h, f, tol, max_steps, room):
 
 @fast_kernel(forceinline=True)
 def _settled(w, gradient, diagonal, h, f):
-    """Whether entries before h stay at 0 whatever the rest does, and the rest can only rise, by constant
-    steps.
+    """Whether entries before h stay at 0 whatever the rest does, and the rest only rises.
+
+    It then rises by constant steps.
     """
     for a in range(h):
         if w[a] != 0.0 or gradient[a] < 0.0:

@@ -1,6 +1,6 @@
 """Conjugate gradients for rows of Eq. (1) of :mod:`.box`, sixteen rows at a time.
 
-A row asks for    min over x >= 0    1/2 x' A x - b' x,    A_pq = -r_p w_p E_pq w_q r_q off the diagonal        (1)
+A row asks for    min over x >= 0    1/2 x' A x - b' x,    A_pq = -r_p w_p E_pq w_q r_q off the diagonal   (1)
 
 In y = D^1/2 x, D the diagonal of A, the matrix is I - c o E o c' and its eigenvalues lie in (0, 2). Steps are
 those of MPRGP (Dostal and Schoeberl 2005): conjugate gradients over the positive entries; where one of them
@@ -58,8 +58,9 @@ class _Row(NamedTuple):
 def descend_together(
     problem: Problem, r: np.ndarray, rows: np.ndarray, *, tol: float = 1e-13, max_steps: int = 500
 ) -> np.ndarray:
-    """Solve some rows of a problem as :func:`.box.smooth_rows` lays it out, in place; returns rows it leaves
-    as they were.
+    """Solve some rows of a problem as :func:`.box.smooth_rows` lays it out, in place.
+
+    Returns the rows that it leaves unchanged.
 
     A row is solved where no entry would move by more than ``tol`` on its own. The coupling must be given by
     its entries.
@@ -71,8 +72,9 @@ def descend_together(
 
 @fast_kernel
 def _solve(problem, r, rows, tol, max_steps):
-    """Whether each of some rows was left as it was. Lanes take the next row as soon as they are done with
-    one.
+    """Whether each of some rows was left unchanged.
+
+    Lanes take the next row as soon as they are done with one.
     """
     S, W, seen, Y, linear, _, degree, coupling = problem
     _, starts, where, values = coupling
@@ -120,8 +122,9 @@ def _solve(problem, r, rows, tol, max_steps):
 
 @fast_kernel(forceinline=True)
 def _load(j, row, r, lanes):
-    """Put a row into lane j. An entry of weight 0 has no part in it: its scale is 0, and so is all else of
-    it.
+    """Put a row into lane j.
+
+    An entry of weight 0 has no part in it: its scale is 0, and so are all its other numbers.
     """
     s, w, o, d, given, l = row
     y, g, v, u, _, b, c, scale = lanes
@@ -138,8 +141,9 @@ def _load(j, row, r, lanes):
 
 @fast_kernel(forceinline=True)
 def _multiply(u, z, starts, where, values, r):
-    """z_p = sum_q E_pq u_q: row p of the coupling holds r_p E_pq. Unsigned positions need no test for
-    counting from the end.
+    """z_p = sum_q E_pq u_q: row p of the coupling holds r_p E_pq.
+
+    Positions are unsigned, since these need no test for counting from the end.
     """
     total = np.empty(_LANES)
     for p in range(u.shape[0]):
@@ -154,7 +158,7 @@ def _multiply(u, z, starts, where, values, r):
 
 @fast_kernel(forceinline=True)
 def _measure(y, g, v, z, c, curve, slope, reach):
-    """Of every lane: v' A v, g' v, and how far y - a v stays at or above 0."""
+    """For every lane: v' A v, g' v, and how far y - a v stays at or above 0."""
     curve[:] = 0.0
     slope[:] = 0.0
     reach[:] = _FAR
@@ -168,8 +172,9 @@ def _measure(y, g, v, z, c, curve, slope, reach):
 
 @fast_kernel(forceinline=True)
 def _choose(j, mode, curve, step, expand):
-    """From g' v (in step) and the reach (in expand) to the length of the step and of the projected one after
-    it.
+    """Set the length of the step, and that of the projected step after it.
+
+    At the start, ``step`` holds g' v and ``expand`` the reach.
     """
     reach = expand[j]
     expand[j] = 0.0
@@ -183,9 +188,10 @@ def _choose(j, mode, curve, step, expand):
 
 @fast_kernel(forceinline=True)
 def _move(lanes, mode, step, expand, found):
-    """Take the steps; found: of the new gradient, squares over positive entries, the same as far as they can
-    go, squares over entries at 0 that should rise, the product of the first with A v, and the largest step of
-    one entry.
+    """Take the steps and sum up the new gradient in ``found``.
+
+    In this order: its squares over positive entries, the same as far as these can go, squares over entries at
+    0 that should rise, the product of the first with A v, and the largest step of one entry.
     """
     y, g, v, _, z, b, c, scale = lanes
     keep, fresh = np.empty(_LANES), np.empty(_LANES)
@@ -214,7 +220,7 @@ def _move(lanes, mode, step, expand, found):
 
 @fast_kernel(forceinline=True)
 def _next(j, mode, curve, expand, found, gamma, tol):
-    """What lane j multiplies next; returns whether it is done, by a gradient that was formed anew."""
+    """What lane j multiplies next; returns whether it is done, by a gradient that was formed again."""
     gamma[j] = 0.0
     if expand[j] > 0.0:
         mode[j] = _LOOK
@@ -253,8 +259,9 @@ def _turn(y, g, v, u, c, mode, gamma):
 
 @fast_kernel(forceinline=True)
 def _store(j, w, d, l, y, z, scale, s):
-    """Write a solution into its row; entries of weight 0 follow the others. Returns whether it lies in the
-    box.
+    """Write a solution into its row; entries of weight 0 follow the others.
+
+    Returns whether it lies in the box.
     """
     for p in range(s.size):
         if y[p, j] * scale[p, j] > 1.0 + 1e-9:  # only where l < 0

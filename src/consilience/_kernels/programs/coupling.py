@@ -21,8 +21,9 @@ _FEW, _FEW_PAIRS = 0.1, 0.03
 
 
 class Coupling(NamedTuple):
-    """E o r by columns: row p holds what p contributes to the gradients of all, and, where few do, only
-    those.
+    """E o r by columns: row p holds what p contributes to the gradients of all.
+
+    Where p contributes to few, it holds only those.
     """
 
     columns: np.ndarray  # (k, k): r_p E_qp at (p, q)
@@ -58,7 +59,7 @@ def couple(E: np.ndarray, r: np.ndarray) -> Coupling:
 
 
 def spread(S: np.ndarray, coupling: Coupling) -> np.ndarray:
-    """(b, k): sum_q r_q E_pq s_q for every row and p; by matrix product, or from the entries that are not 0."""
+    """(b, k): sum_q r_q E_pq s_q for every row and p, by matrix product or from the non-zero entries."""
     if np.count_nonzero(S) * coupling.share > _FEW_PAIRS * S.size:
         return S @ coupling.columns
     if not coupling.starts.size:
@@ -80,8 +81,9 @@ def _spread(S, starts, where, values):
 
 
 def gram(A: np.ndarray, weights: np.ndarray, B: np.ndarray | None = None) -> np.ndarray:
-    """(k, k): A' diag(weights) B, where B is A if not given; from the entries that are not 0 where they are
-    few.
+    """(k, k): A' diag(weights) B, where B is A if not given.
+
+    It is computed from the entries that are not 0 where they are few.
     """
     if np.count_nonzero(A) > _FEW * A.size or (B is not None and np.count_nonzero(B) > _FEW * B.size):
         if B is None:  # a product of a matrix with itself takes half the time

@@ -1,5 +1,6 @@
-"""Passes of the augmented Lagrangian for S = S Z + E, Z = J in the eigenbasis of a symmetric S = U diag(lam)
-U'.
+"""Passes of the augmented Lagrangian for S = S Z + E, Z = J, with a symmetric S = U diag(lam) U'.
+
+They work in the eigenbasis of S.
 
 Arrays hold columns as rows: row i of ``Z`` is U' z_i, for column z_i of the representation. There S and
 (S'S + I)^-1 are diagonal, so that the step of one column costs O(s) and every pass is one reading of memory.
@@ -127,8 +128,9 @@ def step_representation(basis, J, G, D, image, penalty, start, norms):
 
 @fast_kernel
 def step_entries(S, SJ, entries, thresholds, penalty, start):
-    """E (by entries) and its multiplier, Q = S - S Z + Y1 / mu, for rows start..start + len(SJ) of the
-    original basis.
+    """E (by entries) and its multiplier, Q = S - S Z + Y1 / mu, for a block of rows of the original basis.
+
+    The rows are start..start + len(SJ).
 
     moved holds S (Z - J) and becomes the change of E - Y1 / mu, for the next step. Returns max |S - S Z - E|
     / (root_i root_p) and the largest |row of moved| / root_i.
@@ -174,8 +176,9 @@ def energies(gap, pull, start):
 
 @fast_kernel
 def largest_row(gap, pull, chosen, root, start):
-    """Largest norm / root of rows start..start + len(pull) of gap - pull, of the columns where ``chosen`` is
-    1 (0 elsewhere).
+    """Largest norm / root of rows start..start + len(pull) of gap - pull, over the columns.
+
+    Only columns where ``chosen`` is 1 count (it is 0 elsewhere).
     """
     worst = 0.0
     for r in range(pull.shape[0]):

@@ -6,8 +6,9 @@ import numpy as np
 
 
 def nonnegative_parts(A: np.ndarray, B: np.ndarray, *, max_sweeps: int = 1000) -> np.ndarray:
-    """(n, c) P >= 0 that minimizes p B p - 2 a p for each row a of A, by coordinate descent over all rows at
-    once.
+    """(n, c) P >= 0 that minimizes p B p - 2 a p for each row a of A.
+
+    Coordinate descent goes over all rows at once.
 
     B (c, c) positive semi-definite. O(n c^2) a sweep.
     """

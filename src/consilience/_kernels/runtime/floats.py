@@ -15,7 +15,7 @@ def float_type(dtype: np.dtype) -> type:
 
 
 def as_floats(X: Any) -> Any:
-    """float32 or float64 of this machine, C-contiguous or canonical CSR; copied only if it is not."""
+    """X as float32 or float64 of this machine, C-contiguous or canonical CSR; copied only if needed."""
     if not sp.issparse(X):
         if X.size == 0:  # refused by its shape, which may be more than an array of floats can have
             return X

@@ -19,9 +19,7 @@ _GIVEN_BACK = ("inactive_file", "active_file", "slab_reclaimable")
 
 
 def available_memory() -> int | None:
-    """Bytes this process can still take: what the machine, its control groups and its own limits leave, the
-    least of them.
-    """
+    """Bytes this process can still take: the least of what machine, control groups and own limits leave."""
     limits = [free for free in (_machine_free(), _groups_free(), _process_free()) if free is not None]
     return max(0, min(limits)) if limits else None
 

@@ -1,9 +1,8 @@
-"""Whether threads pay: what is known of the work at one place in the code, from the last times that it was
-done.
+"""Whether threads pay: what is known of the work at one place in the code from its last runs.
 
 A second thread may cost more than it brings. Where tasks hold the interpreter's lock, threads take turns, and
 each turn costs some milliseconds; beside other processes a helper may lose its core in the middle of a task,
-and is waited for. Neither can be told beforehand, and both show in one number, the **rate**: seconds of work
+and is waited for. Neither is known beforehand, and both show in one number, the **rate**: seconds of work
 that were done in a second by the clock, by all threads together. It is about 1 alone on a free core, 2/3
 alone beside two busy processes on two cores, near 2 where two threads share well, and below 1 where they
 stand in each other's way. Each place remembers both rates, and is shared out where that is the better one.
@@ -24,14 +23,14 @@ from typing import Any
 ALONE = 0.003
 # seconds in which a caller alone may seem to do nothing, and the most that it is left alone before a trial
 WAITING = 0.5
-_GAIN = 1.1  # that threads must bring: shared caches make the same work dearer by some hundredths
+_GAIN = 1.1  # that threads must bring: shared caches make the same work slower by some hundredths
 _MEMORY = 0.1  # seconds by the clock after which a measurement counts half
 _PRIOR = 0.005  # seconds that what is assumed before the first measurement counts for
 # power of a caller's own rate after each section shared out: what was measured long ago nears a free core's
 _FADING = 0.97
-_DEARER = 4.0  # times what a task took alone, up to which it is the same work and threads made it dearer
+_DEARER = 4.0  # times what a task took alone, up to which it is the same work and threads made it slower
 _OTHER = 1.5  # times, or less than one in so many: other work than the last time
-# seconds up to which passing things to and fro may make a task dearer: twice a turn of the interpreter's lock
+# seconds up to which passing things to and fro may make a task slower: twice a turn of the interpreter's lock
 _SHORT = 0.01
 _SOONER = 0.97  # by each section done alone, of the patience: one in some twenty is tried again
 
@@ -69,7 +68,7 @@ class Place:
         return ALONE if self.pays(self.shared.value) else self.patience
 
     def brief(self, tasks: int) -> bool:
-        """Whether so many tasks are work for the caller alone, at least until it is known what they take it."""
+        """Whether the caller does so many tasks alone, at least until their cost is known."""
         if self.seconds is None:
             return False
         return self.seconds * tasks <= self.limit or (self.unit is None and self.seconds <= _SHORT)

@@ -1,5 +1,6 @@
-"""Sums of weights that are the same in any order, and in parts: every weight is cut into whole numbers whose
-sums are exact.
+"""Sums of weights that are the same in any order, and in parts.
+
+Every weight is cut into whole numbers whose sums are exact.
 
 With 2^e above the largest weight, w = sum_j b_j 2^(e - 26 j) for j = 1..5, b_j whole and below 2^26: 130
 bits, so that a weight 1e15 times lighter than the largest keeps all of its own. Sums of b_j are exact for up
@@ -33,16 +34,17 @@ def from_limbs(sums: np.ndarray, exponent: int) -> np.ndarray:
 
 
 def grouped_sums(weights: np.ndarray, groups: np.ndarray, count: int) -> np.ndarray:
-    """(count,) sum of positive weights in each group; nothing depends on the order of objects, nor on how
-    they are divided.
+    """(count,) sum of positive weights in each group.
+
+    Nothing depends on the order of objects, nor on how they are divided.
     """
     if weights.size == 0:
         return np.zeros(count)
     exponent = int(np.frexp(weights.max())[1])
     parts = [np.bincount(groups, weights=part, minlength=count) for part in to_limbs(weights, exponent).T]
     sums = from_limbs(np.stack(parts, axis=1), exponent)
-    # Of groups that lie beyond the last limb, which nobody can weigh beside the heaviest: the heaviest of
-    # each, so that it can be named.
+    # Groups beyond the last limb weigh nothing beside the heaviest one: take the largest weight of each, so
+    # that it can be named.
     beyond = sums[groups] == 0
     np.maximum.at(sums, groups[beyond], weights[beyond])
     return sums

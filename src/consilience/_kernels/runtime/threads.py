@@ -33,7 +33,7 @@ T = TypeVar("T")
 _BRIEF = 0.0005  # seconds of which nothing is learned but that they were few
 _TRIAL = 0.01  # seconds after which a helper asks whether it helps: twice a turn of the interpreter's lock
 _PAUSE = 0.02  # seconds for which one that does not help stays away, at first
-_PRODUCT_ROWS = 256  # of one block of a product: enough to make up for reading the right factor anew
+_PRODUCT_ROWS = 256  # of one block of a product: enough to make up for reading the right factor again
 _INNER_COLUMNS = 64  # of one block of an inner product, whose result has no more rows than some hundred
 
 
@@ -48,9 +48,7 @@ _own = _Own()
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Inside, this thread does all work itself: for tasks of a scheduler that keeps every core busy with
-    others.
-    """
+    """Inside, this thread does all work itself: for tasks of a scheduler that keeps every core busy."""
     before, _own.alone = _own.alone, True
     try:
         yield
@@ -149,7 +147,7 @@ def _alone(function: Callable[..., T], tasks: list, place: Place) -> list[T]:
         found.append(function(task))
         passed = time.perf_counter() - begun
         if passed > checked and len(found) < len(tasks):
-            # What waits for other processes is not work: the thread's own clock, which is dearer to ask,
+            # What waits for other processes is not work: the thread's own clock, slower to ask,
             # decides. Where it stands for long, others work for these tasks.
             work = time.thread_time() - worked
             if work > limit or passed > sharing.WAITING:
@@ -220,9 +218,7 @@ class _Run:
         return self.found
 
     def remember(self, clock: float, work: float, own: int) -> None:
-        """What this run says about the place: seconds by the clock and of the caller's thread, and how many
-        tasks it did.
-        """
+        """Tell the place what this run took: clock seconds, the caller's thread seconds, and its tasks."""
         self.place.seconds = work / max(own, 1)
         if self.helped:
             self.place.was_shared(work + self.spent, clock, len(self.tasks))
@@ -230,8 +226,10 @@ class _Run:
             self.place.was_alone(work, clock, len(self.tasks))
 
     def abandon(self) -> None:
-        """Let helpers end what they are at. An interrupt may fall between two lines of the caller, whose own
-        task then never counts as finished: only helpers are waited for.
+        """Let helpers finish their current tasks.
+
+        An interrupt may fall between two lines of the caller, whose own task then never counts as finished:
+        only helpers are waited for.
         """
         self.end = 0
         self.all_taken.set()
@@ -308,8 +306,7 @@ def _pool() -> ThreadPoolExecutor:
 
 
 class _Limits:
-    """One thread for BLAS while anyone needs it: the first to enter sets it, the last to leave restores what
-    was.
+    """One thread for BLAS while anyone needs it: the first to enter sets it, the last to leave restores it.
 
     The number of OpenMP's threads belongs to the thread that asks, so each of ours sets its own.
     """
@@ -323,8 +320,9 @@ class _Limits:
         self._modules = 0
 
     def controller(self) -> Any:
-        """The libraries loaded. Looking for them takes milliseconds and is repeated when modules were
-        imported.
+        """The loaded libraries.
+
+        Looking for them takes milliseconds and is repeated when modules were imported.
         """
         if self._controller is None or len(sys.modules) != self._modules:
             from threadpoolctl import ThreadpoolController
@@ -374,8 +372,9 @@ class _Limits:
 
 @contextmanager
 def _any_thread() -> Iterator[None]:
-    """Newer threadpoolctl lets one thread set OpenBLAS's number and silently ignores others; ours take turns
-    by a lock.
+    """Let any thread set OpenBLAS's number of threads; ours take turns by a lock.
+
+    Newer threadpoolctl lets one thread set it and silently ignores others.
     """
     import threadpoolctl
 
