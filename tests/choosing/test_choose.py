@@ -416,6 +416,8 @@ def test_a_method_that_was_given_a_number_of_threads_keeps_it():
         ({"alpha": 0}, "alpha=0 is not valid"),
         ({"null": "normal"}, "null='normal' is not valid"),
         ({"generator": "landmarks"}, "generator='landmarks' is not known here: choose one of kmeans"),
+        ({"generator": "kmens"}, r"'kmens' is not known here: .* -> labels. Did you mean 'kmeans'\?$"),
+        ({"null": "gausian"}, r"null='gausian' .* Did you mean 'gaussian'\?$"),
         ({"generator": 3}, "generator=3 is not valid"),
         (
             {"n_clusterings": 2, "sample_fraction": 0.1, "n_clusters": 2},

@@ -46,6 +46,7 @@ CLI = ("-m", "consilience")
         (["consensus", "none.csv", "-k", "3", "-o", "out.xls"], "out.xls: unknown kind of file; the name must end in"),
         (["cluster", "features.csv", "-k", "3", "-g", "random-k", "--generator-param", "n_clsters=4"],
          "The generator random-k has no parameter 'n_clsters'; its parameters are n_clusters, init"),
+        (["cluster", "none.csv", "-k", "3", "-g", "kmens"], "spectral, bagging. Did you mean 'kmeans'?"),
         (["cluster", "features.csv", "-k", "99"], "n_clusters=99"),
         (["cluster", "none.csv", "-k", "3", "-g", "magic"], "generator='magic' is not known: choose one of kmeans, random-k"),
         (["cluster", "none.csv", "-k", "3", "-m", "magic"], "method='magic' is not known: choose one of evidence-"),

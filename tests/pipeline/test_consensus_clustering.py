@@ -187,6 +187,17 @@ def test_named_rows():
     ("parameters", "message"),
     [
         ({"n_clusters": 0}, "n_clusters=0 is not valid"),
+        (
+            {"n_clusters": "atuo"},
+            r"n_clusters='atuo' .* at least 1 or one of 'auto'. Did you mean 'auto'\?$",
+        ),
+        ({"method": "lwgpp"}, r"an instance of a consensus method. Did you mean 'lwgp'\?$"),
+        ({"method": cs.consensus.LWGP}, r"LWGP is a class: pass an instance, LWGP\(\.\.\.\)"),
+        ({"generator": "kmens"}, r"Did you mean 'kmeans'\?$"),
+        (
+            {"generator": "kmeans", "generator_params": {"preprocess": "standardise"}},
+            r"Did you mean 'standardize'\?$",
+        ),
         ({"n_clusters": 151}, "n_clusters=151 exceeds the 150 objects"),
         (
             {"generator": "magic"},
@@ -198,7 +209,7 @@ def test_named_rows():
         ),
         (
             {"generator": "random-k", "generator_params": {"n_clsters": 4}},
-            "The generator random-k has no parameter 'n_clsters'",
+            r"The generator random-k has no parameter 'n_clsters'; .* Did you mean 'n_clusters'\?$",
         ),
         (
             {"generator": "random-k", "generator_params": {"n_clusterings": 4}},

@@ -24,6 +24,7 @@ from .._base.estimator import (
 )
 from .._base.names import Named, check_names, find
 from .._base.parameters import (
+    Choice,
     Flag,
     Integer,
     Kind,
@@ -200,6 +201,7 @@ class ConsensusClustering(
     """
 
     _constraints: ClassVar[dict[str, Rule]] = {
+        "n_clusters": Integer(1) | Choice(AUTO),
         "generator": Named([AUTO, *generate.generators()])
         | Kind("a function", lambda value: callable(value) and not isinstance(value, type))
         | Kind("a clusterer (an instance)", is_clusterer)
