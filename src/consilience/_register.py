@@ -8,6 +8,7 @@ consilience`` is quick. Generators are functions and have a register of their ow
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -184,6 +185,14 @@ ROOMS = ("anndata", "consensus", "dask", "errors", "generate", "io", "metrics", 
 NAMESAKES = ("anndata", "dask", "io")
 
 
+def _address(name: str) -> str:
+    """Where users find the class that is called so, in any case; "" where there is none."""
+    for entry in ESTIMATORS:
+        if entry.name.lower() == name.replace("_", "").lower():
+            return f"cs.{'' if entry in FRONT else entry.module.partition('.')[0] + '.'}{entry.name}"
+    return ""
+
+
 def lazily(
     namespace: dict[str, Any], entries: Iterable[Entry], rooms: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -198,7 +207,9 @@ def lazily(
         elif name in folders:
             value = importlib.import_module(f".{name}", package)
         else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            hint = _address(name)
+            message = f"module {package!r} has no attribute {name!r}{f'; it is {hint}' if hint else ''}"
+            raise AttributeError(message, name=name, obj=None if hint else sys.modules[package])
         namespace[name] = value
         return value
 
