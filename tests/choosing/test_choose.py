@@ -17,7 +17,7 @@ import consilience as cs
 from consilience._choosing import COLUMNS, description, statistics
 from consilience._choosing.rule import VOTERS, WITHOUT_REFERENCES, decide
 from consilience._choosing.rule import Test as OneTest
-from consilience.errors import FileError, InputError, LowAgreementWarning
+from consilience.errors import ConsilienceWarning, FileError, InputError, LowAgreementWarning
 
 from ..consensus.test_base import Blind
 
@@ -205,9 +205,15 @@ def test_other_generators():
 
 def test_prepared_features():
     scaled = BLOBS * [1, 1, 1000]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with pytest.warns(ConsilienceWarning, match="very different scale") as caught:
         plain = cs.choose_k(scaled, **QUICK)
+    (note,) = caught
+    assert str(note.message).endswith(
+        "use preprocess='standardize', or scale X."
+    )  # not "diverse", refused here
+    assert note.filename == __file__
+    with pytest.raises(InputError, match="preprocess='diverse' is not valid"):
+        cs.choose_k(scaled, **QUICK, preprocess="diverse")
     assert plain.n_clusters != 4
     assert cs.choose_k(scaled, **QUICK, preprocess="standardize").n_clusters == 4
 

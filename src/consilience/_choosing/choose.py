@@ -89,11 +89,12 @@ def choose_k(
     X : features or None
         Array, data frame or sparse matrix (n_samples, n_features). Base clusterings are made of them, unless
         ``ensemble`` is given; beside one they add the tests, which labels alone do not allow. An
-        :class:`~consilience.Ensemble` in their place is taken for ``ensemble``.
-    ensemble : Ensemble or label vectors, optional
-        Base clusterings, which are taken as they are.
-        Of Dask features no more than ``max_samples`` rows are brought here, those that would be drawn of the
-        same features in memory; of a Dask ensemble its distinct objects.
+        :class:`~consilience.Ensemble` in their place is taken for ``ensemble``. Of Dask features no more than
+        ``max_samples`` rows are brought here, those that would be drawn of the same features in memory.
+    ensemble : Ensemble or labels (n_samples, n_clusterings), optional
+        Base clusterings, which are taken as they are; labels as of the consensus methods. Of a list of label
+        vectors make ``Ensemble.from_clusterings(vectors)``. Of a Dask ensemble its distinct objects are
+        brought here.
     n_clusters : int, pair, list or range, default (2, 10)
         The numbers of clusters looked at: a pair is an interval, (smallest, largest); a list or range the
         numbers in it. One cluster is always among the answers; it need not be listed.
@@ -104,8 +105,8 @@ def choose_k(
     feature_fraction : float in (0, 1], default 1
         Share of the features that each clustering sees, drawn anew for each; at least one.
     preprocess : str, default "none"
-        How the features are seen: "none" (as given), "standardize", "ranks", "log", "tf-idf" or "unit". See
-        :mod:`consilience.generate`.
+        How the features are seen: "none" (as given), "standardize", "ranks", "log", "tf-idf", "unit" or
+        "pearson". See :mod:`consilience.generate`.
     generator : str, clusterer or callable, default "kmeans"
         What clusters a subsample: the name of a generator, a scikit-learn clusterer with ``n_clusters``
         (cloned), or a function ``(X, k, random_state) -> labels``.
