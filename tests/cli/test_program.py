@@ -77,6 +77,8 @@ def test_bad_input_is_exit_2_and_one_line(folder, run, args, message):
         (["consens"], "There is no command 'consens'; did you mean 'consensus'?"),
         (["frobnicate"], "There is no command 'frobnicate'; choose one of cluster, generate"),
         (["consensus", "x.csv"], "Missing option '-k'"),
+        (["cluster", "x.csv"], 'Give the number of clusters, or "-k auto" to have it chosen.'),
+        (["cluster", "x.csv", "-k", "three"], "'three' is neither a whole number nor auto."),
         (["consensus", "x.csv", "-k", "three"], "'three' is not a valid integer"),
     ],
 )
