@@ -236,16 +236,16 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
             return
         per_clustering = sum(map(len, intake.categories)) / m
         refused = intake.container != "dict" and m >= 10 * n and n > 2 and per_clustering > 0.3 * n
-    says = f"so this says {m} clusterings of {n} objects"
-    turned = f"if you have {n} clusterings of {m} objects"
+    says = f"so this says {_counted(m, 'clustering')} of {_counted(n, 'object')}"
+    turned = f"if you have {_counted(n, 'clustering')} of {_counted(m, 'object')}"
     told = {
         "array": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. Pass labels.T {turned}",
         "frame": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. Pass labels.T "
         f"(labels.transpose() in polars) {turned}",
         "table": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. Read it with "
         f"transpose=True (--transpose) {turned}",
-        "rows": f"labels is a list of {n} lists of {m} labels: each list is an object, {says}. Pass "
-        f"Ensemble.from_clusterings(labels) {turned}",
+        "rows": f"labels is a list of {_counted(n, 'list')} of {_counted(m, 'label')}: "
+        f"each list is an object, {says}. Pass Ensemble.from_clusterings(labels) {turned}",
         "list": f"labels is a list of {m} vectors of {n} labels: each vector is a clustering, {says}. Pass "
         f"Ensemble(numpy.array(labels)), whose rows are objects, {turned}",
         "dict": f"labels is a dict of {m} vectors of {n} labels: it holds one vector per clustering, {says}. Pass "
@@ -258,6 +258,10 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
     raise InputError(
         f"{told}; if there really are {n} objects, {read}: Ensemble(labels, sample_names=range({n}))."
     )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 # Features that look like labels ----------------------------------------------------------------------------
