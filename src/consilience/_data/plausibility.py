@@ -272,8 +272,21 @@ _COMPARED = 50
 _AGREE = 0.5
 
 
-def question_features(features: Features, remedy: str, *, stacklevel: int) -> None:
-    """Warn where features look like labels; ``remedy`` says how to give labels."""
+def question_features(features: Features, given: Any, remedy: str, *, stacklevel: int) -> None:
+    """Warn where features look like labels, or the list ``given`` for them like one of label vectors;
+    ``remedy`` says how to give labels.
+    """
+    if _is_list_of_clusterings(given, features.X):
+        m, n = features.shape
+        warn(
+            f"X is a list of {m} vectors of {n} small whole numbers, as {m} clusterings of {n} objects are, "
+            f"and was taken for the features of {m} objects. If they are clusterings, pass "
+            f"cs.Ensemble.from_clusterings(X) to a consensus method, or to choose_k as ensemble. If they are "
+            f"features, numpy.array(X) says so.",
+            GuessWarning,
+            stacklevel=stacklevel + 1,
+        )
+        return
     if looks_like_labels(features.X):
         n, d = features.shape
         warn(
@@ -285,6 +298,15 @@ def question_features(features: Features, remedy: str, *, stacklevel: int) -> No
             GuessWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def _is_list_of_clusterings(given: Any, X: Any) -> bool:
+    """Whether a list of vectors, such as arrays, could be one of long label vectors; rows written as lists
+    are objects.
+    """
+    if not isinstance(given, list) or any(isinstance(one, (list, tuple)) for one in given):
+        return False
+    return X.shape[0] < X.shape[1] and looks_like_labels(X.T)
 
 
 def looks_like_labels(X: Any) -> bool:

@@ -308,7 +308,7 @@ class ConsensusClustering(
         """:meth:`fit`, parameters checked."""
         everything = as_features(X)
         if everything is not X:
-            self._question(everything)
+            self._question(everything, X)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
         everything.check_k(n_clusters, "n_clusters")
         features, counted = _split_weights(everything, sample_weight)
@@ -358,7 +358,7 @@ class ConsensusClustering(
         else:
             features, _ = _split_weights(everything := as_features(X), sample_weight)
             if everything is not X:
-                self._question(everything)
+                self._question(everything, X)
         n = features.n_samples
         most = min(MOST_CLUSTERS, round(STUDIED_FRACTION * n) - 1, features.distinct_rows(MOST_CLUSTERS) - 1)
         if most < 2:
@@ -389,10 +389,10 @@ class ConsensusClustering(
             "cluster. study_ says what was tested; give n_clusters to divide the objects all the same."
         )
 
-    def _question(self, features: Features) -> None:
+    def _question(self, features: Features, given: Any) -> None:
         """Warn where what was given looks like labels."""
         remedy = "combine them with a consensus method, such as cs.consensus.EvidenceAccumulation(n_clusters).fit(X)"
-        question_features(features, remedy, stacklevel=5)
+        question_features(features, given, remedy, stacklevel=5)
 
     def _prepared_as(self, features: Features) -> str:
         """The preparation in which the features are studied: the generator's own, or the plainest that makes
