@@ -211,3 +211,26 @@ def test_names_that_are_not_there():
     for package in (cs, cs.consensus, cs.multitask):
         with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Nonesuch'"):
             package.Nonesuch  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("package", "name", "address"),
+    [
+        (cs, "LWGP", "cs.consensus.LWGP"),
+        (cs, "evidence_accumulation", "cs.consensus.EvidenceAccumulation"),
+        (cs.consensus, "lwgp", "cs.consensus.LWGP"),
+        (cs.consensus, "MDEC", "cs.MDEC"),
+        (cs, "ASI", "cs.multitask.ASI"),
+    ],
+)
+def test_a_class_that_is_elsewhere_is_found(package, name, address):
+    with pytest.raises(AttributeError, match=f"has no attribute '{name}'; it is {address}$"):
+        getattr(package, name)
+    assert eval(address, {"cs": cs}).__name__ == address.rpartition(".")[2]
+
+
+def test_python_suggests_the_name_that_was_meant():
+    with pytest.raises(AttributeError) as caught:
+        cs.ConsensusClusterng  # noqa: B018
+    assert (caught.value.name, caught.value.obj) == ("ConsensusClusterng", cs)
+    assert "ConsensusClustering" in dir(caught.value.obj)

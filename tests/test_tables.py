@@ -81,7 +81,9 @@ def test_compare_joins_by_name():
         ({}, "nothing to compare"),
         ([0, 1], "compare got a list"),
         ({"a": [0, 1], "b": [0, 1, 1]}, r"different numbers of objects \(a: 2, b: 3\)"),
-        ({"a": KMeans(2)}, "a is KMeans, which has no labels_. Fit it first"),
+        ({"a": KMeans(2)}, "a is KMeans, which has no labels_: fit it first"),
+        ([KMeans(2)], "^KMeans has no labels_: fit it first"),
+        ([KMeans(2), KMeans(3)], "^KMeans 1 has no labels_: fit it first"),
     ],
 )
 def test_what_cannot_be_compared(results, message):

@@ -8,6 +8,7 @@ functions and have a register of their own, in ``generate``.
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
@@ -184,6 +185,19 @@ ROOMS = ("anndata", "consensus", "dask", "errors", "generate", "io", "metrics", 
 NAMESAKES = ("anndata", "dask", "io")
 
 
+def address(entry: Entry) -> str:
+    """Where users find it, after ``cs.``: its name alone, or behind the name of its room."""
+    return entry.name if entry in FRONT else f"{entry.module.partition('.')[0]}.{entry.name}"
+
+
+def _address(name: str) -> str:
+    """Where users find the class that is called so, in any case; "" where there is none."""
+    for entry in ESTIMATORS:
+        if entry.name.lower() == name.replace("_", "").lower():
+            return f"cs.{address(entry)}"
+    return ""
+
+
 def lazily(
     namespace: dict[str, Any], entries: Iterable[Entry], rooms: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -198,7 +212,9 @@ def lazily(
         elif name in folders:
             value = importlib.import_module(f".{name}", package)
         else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            hint = _address(name)
+            message = f"module {package!r} has no attribute {name!r}{f'; it is {hint}' if hint else ''}"
+            raise AttributeError(message, name=name, obj=None if hint else sys.modules[package])
         namespace[name] = value
         return value
 

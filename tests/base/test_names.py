@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from consilience._base.names import Named, check_names, check_unique, command_name, find, look_up, numbered
+from consilience._base.parameters import Choice, Flag, check
 from consilience.errors import FileError, InputError
 
 KNOWN = {"evidence-accumulation": 1, "spce": 2, "random-k": 3}
@@ -35,6 +36,41 @@ def test_other_names(name):
     assert not Named(KNOWN).accepts(name)
     with pytest.raises(InputError, match="is not known: choose one of evidence-accumulation, spce, random-k"):
         look_up(name, KNOWN, "generator")
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("spcee", "spce"),
+        ("Evidence_Acumulation", "evidence-accumulation"),
+        ("eacc", "eac"),
+        ("rndom-k", "random-k"),
+    ],
+)
+def test_a_misspelt_name_is_recognized(given, meant):
+    with pytest.raises(InputError, match=f"random-k. Did you mean '{meant}'\\?$"):
+        look_up(given, KNOWN, "generator")
+    with pytest.raises(InputError, match=f"'random-k' or True or False. Did you mean '{meant}'\\?$"):
+        check("generator", given, Named(KNOWN) | Flag())
+    with pytest.raises(InputError, match="a, linkage. Did you mean 'linkage'\\?$"):
+        check_names(["linkge"], ["a", "linkage"], owner="It", reserved={})
+
+
+def test_nothing_is_suggested_for_what_is_like_nothing():
+    for given in ("zzz", "", 3, None, "spce" * 100):
+        with pytest.raises(InputError, match=r"random-k\.$"):
+            look_up(given, KNOWN, "generator")
+    with pytest.raises(InputError, match=r"one of 'fast', 'slow'\. Did you mean 'slow'\?$"):
+        check("speed", "slov", Choice("fast", "slow"))
+
+
+def test_a_class_for_an_instance():
+    class Clusterer:
+        def fit(self):
+            pass
+
+    with pytest.raises(InputError, match=r"Clusterer is a class: pass an instance, Clusterer\(\.\.\.\)\.$"):
+        check("method", Clusterer, Named(KNOWN))
 
 
 def test_parameters_that_are_not_there():

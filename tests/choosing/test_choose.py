@@ -15,7 +15,7 @@ import consilience as cs
 from consilience._choosing import COLUMNS, description, statistics
 from consilience._choosing.rule import VOTERS, WITHOUT_REFERENCES, decide
 from consilience._choosing.rule import Test as OneTest
-from consilience.errors import FileError, InputError, LowAgreementWarning
+from consilience.errors import ConsilienceWarning, FileError, InputError, LowAgreementWarning
 
 from ..consensus.test_base import Blind
 
@@ -202,9 +202,15 @@ def test_other_generators():
 
 def test_prepared_features():
     scaled = BLOBS * [1, 1, 1000]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    with pytest.warns(ConsilienceWarning, match="very different scale") as caught:
         plain = cs.choose_k(scaled, **QUICK)
+    (note,) = caught
+    assert str(note.message).endswith(
+        "use preprocess='standardize', or scale X."
+    )  # not "diverse", refused here
+    assert note.filename == __file__
+    with pytest.raises(InputError, match="preprocess='diverse' is not valid"):
+        cs.choose_k(scaled, **QUICK, preprocess="diverse")
     assert plain.n_clusters != 4
     assert cs.choose_k(scaled, **QUICK, preprocess="standardize").n_clusters == 4
 
@@ -411,6 +417,8 @@ def test_a_method_that_was_given_a_number_of_threads_keeps_it():
         ({"alpha": 0}, "alpha=0 is not valid"),
         ({"null": "normal"}, "null='normal' is not valid"),
         ({"generator": "landmarks"}, "generator='landmarks' is not known here: choose one of kmeans"),
+        ({"generator": "kmens"}, r"'kmens' is not known here: .* -> labels. Did you mean 'kmeans'\?$"),
+        ({"null": "gausian"}, r"null='gausian' .* Did you mean 'gaussian'\?$"),
         ({"generator": 3}, "generator=3 is not valid"),
         (
             {"n_clusterings": 2, "sample_fraction": 0.1, "n_clusters": 2},

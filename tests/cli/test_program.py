@@ -29,6 +29,9 @@ CLI = ("-m", "consilience")
     ("args", "message"),
     [
         (["consensus", "none.csv", "-k", "3"], "consilience: error: none.csv: no such file."),
+        (["cluster", "none.csv", "-k", "3", "-g", "kmens"], "spectral, bagging. Did you mean 'kmeans'?"),
+        (["cluster", "x.csv"], 'Give the number of clusters, or "-k auto" to have it chosen.'),
+        (["cluster", "x.csv", "-k", "three"], "'three' is neither a whole number nor auto."),
         (
             ["consensus", "ensemble.csv", "-k", "0"],
             "n_clusters=0 is not valid: expected a whole number of at least 1.",
@@ -133,6 +136,8 @@ def test_bad_input_is_exit_2_and_one_line(folder, run, args, message):
         (["consens"], "There is no command 'consens'; did you mean 'consensus'?"),
         (["frobnicate"], "There is no command 'frobnicate'; choose one of cluster, generate"),
         (["consensus", "x.csv"], "Missing option '-k'"),
+        (["cluster", "x.csv"], 'Give the number of clusters, or "-k auto" to have it chosen.'),
+        (["cluster", "x.csv", "-k", "three"], "'three' is neither a whole number nor auto."),
         (["consensus", "x.csv", "-k", "three"], "'three' is not a valid integer"),
     ],
 )

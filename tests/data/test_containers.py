@@ -190,6 +190,13 @@ def test_a_list_with_a_few_more_vectors_than_labels_is_questioned():
         cs.Ensemble.from_clusterings(L[:40, [0] * 20].tolist())
     with said(OrientationWarning, "labels is a list of 3 lists of 4 labels: each list is an object"):
         cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]])
+    with said(OrientationWarning, "labels is a list of 2 lists of 4 labels: .* 2 clusterings of 4 objects.$"):
+        cs.Ensemble([[0, 0, 1, 1], [0, 1, 1, 1]])
+    with said(
+        OrientationWarning,
+        "labels is a list of 1 list of 2 labels: .* 2 clusterings of 1 object. .* 1 clustering of 2",
+    ):
+        cs.Ensemble([[0, 1]])
     with said(None, ""):
         cs.Ensemble([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 1, 1]], sample_names="abc")
     with said(None, ""):

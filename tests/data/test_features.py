@@ -109,7 +109,7 @@ def test_shapes():
     bad([[1, 2], [3]], r"rows have different lengths")
     bad(np.ones((3, 2)) * 1j, r"complex numbers")
     bad(sp.csr_matrix(np.ones((3, 2)) * 1j), r"sparse matrix of complex128: real numbers")
-    bad(cs.Ensemble.from_clusterings([[0, 1, 1]]), r"X is an Ensemble already")
+    bad(cs.Ensemble.from_clusterings([[0, 1, 1]]), r"X is an Ensemble already.*n_clusters\)\.fit\(X\)\.$")
 
 
 def test_repeated_row_names():

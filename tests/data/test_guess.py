@@ -91,3 +91,21 @@ def test_features_and_clusterings_by_their_places():
         cs.choose_k(ensemble, ensemble=ensemble)
     with pytest.raises(TypeError, match="positional"):
         cs.choose_k(X, 3)
+
+
+def test_a_list_of_label_vectors_is_questioned():
+    rng = np.random.default_rng(0)
+    vectors = [rng.integers(-1, 3, 60) for _ in range(8)]
+    said = r"list of 8 vectors of 60 small whole numbers.*cs\.Ensemble\.from_clusterings\(X\)"
+    for fit in (cs.ConsensusClustering(2, n_clusterings=3, generator="kmeans").fit, questioned_by_choose_k):
+        with pytest.warns(GuessWarning, match=said) as found:
+            fit(vectors)
+        assert [one.filename for one in found if one.category is GuessWarning] == [__file__]
+        for features in (np.array(vectors), [list(vector) for vector in vectors], [v + 0.5 for v in vectors]):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", GuessWarning)
+                fit(features)
+
+
+def questioned_by_choose_k(X):
+    cs.choose_k(X, n_clusters=[2], n_clusterings=20, null=None, random_state=0)

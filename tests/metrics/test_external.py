@@ -13,6 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
+import consilience as cs
 from consilience import metrics
 from consilience.errors import InputError
 from consilience.metrics import _matching
@@ -388,7 +389,13 @@ def test_missing_as_a_cluster_has_no_name():
         ([], [], {}, "labels_pred and labels_true are empty: there is nothing to compare"),
         ([[0, 1], [1, 0]], [0, 1], {}, r"labels_pred has shape \(2, 2\); expected one label per object"),
         ([[0, 1], [1]], [0, 1], {}, "labels_pred holds lists among its labels"),
-        (3, [0, 1], {}, "labels_pred is 3, not a vector of labels"),
+        (3, [0, 1], {}, "labels_pred is 3, not a vector of labels; expected one label per object.$"),
+        (
+            cs.consensus.LWEA(2),
+            [0, 1],
+            {},
+            r"LWEA\(n_clusters=2\), not a vector of labels; .* those it learned, LWEA.labels_\.$",
+        ),
         ([1j, 0], [0, 1], {}, "labels_pred has labels of type complex128, which cannot be categories"),
         (
             [0, 1],

@@ -187,6 +187,17 @@ def test_named_rows():
     ("parameters", "message"),
     [
         ({"n_clusters": 0}, "n_clusters=0 is not valid"),
+        (
+            {"n_clusters": "atuo"},
+            r"n_clusters='atuo' .* at least 1 or one of 'auto'. Did you mean 'auto'\?$",
+        ),
+        ({"method": "lwgpp"}, r"an instance of a consensus method. Did you mean 'lwgp'\?$"),
+        ({"method": cs.consensus.LWGP}, r"LWGP is a class: pass an instance, LWGP\(\.\.\.\)"),
+        ({"generator": "kmens"}, r"Did you mean 'kmeans'\?$"),
+        (
+            {"generator": "kmeans", "generator_params": {"preprocess": "standardise"}},
+            r"Did you mean 'standardize'\?$",
+        ),
         ({"n_clusters": 151}, "n_clusters=151 exceeds the 150 objects"),
         (
             {"generator": "magic"},
@@ -198,7 +209,7 @@ def test_named_rows():
         ),
         (
             {"generator": "random-k", "generator_params": {"n_clsters": 4}},
-            "The generator random-k has no parameter 'n_clsters'",
+            r"The generator random-k has no parameter 'n_clsters'; .* Did you mean 'n_clusters'\?$",
         ),
         (
             {"generator": "random-k", "generator_params": {"n_clusterings": 4}},
@@ -257,7 +268,8 @@ def test_objects_that_bagging_leaves_out_and_each_remedy_named():
     few = {"generator": "bagging", "n_clusterings": 2, "random_state": 0}
     with pytest.raises(
         InputError,
-        match=r"seen by none of the 2 base clusterings.* Make more base clusterings \(n_clusterings=2\), let each "
+        match=r"seen by none of the 2 base clusterings.* Make more base clusterings \(n_clusterings=2\), "
+        r"let each "
         r"see more "
         r"\(generator_params=\{'sample_fraction': ...\}\), or .*'unseen': 'nearest'",
     ):

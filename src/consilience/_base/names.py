@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from ..errors import ConsilienceError, FileError, InputError
-from .parameters import Rule, listed
+from .parameters import Rule, did_you_mean, listed
 
 Thing = TypeVar("Thing")
 
@@ -41,6 +41,12 @@ def find(name: Any, known: Mapping[str, Thing]) -> Thing | None:
     return by_letters.get(wanted)
 
 
+def spellings(known: Iterable[str]) -> tuple[str, ...]:
+    """These names, and the other names of things among them."""
+    known = tuple(known)
+    return (*known, *(alias for alias, name in ALIASES.items() if name in known))
+
+
 class Named(Rule):
     """The name of one of the registered things; case, hyphens and underscores do not matter."""
 
@@ -50,6 +56,9 @@ class Named(Rule):
     def accepts(self, value: Any) -> bool:
         return find(value, self.known) is not None
 
+    def words(self) -> tuple[str, ...]:
+        return spellings(self.known)
+
     def __str__(self) -> str:
         return "one of " + ", ".join(map(repr, self.known))
 
@@ -58,7 +67,8 @@ def look_up(name: Any, known: Mapping[str, Thing], what: str) -> Thing:
     """The entry of that name, or an error that lists what there is."""
     found = find(name, known)
     if found is None:
-        raise InputError(f"{what}={name!r} is not known: choose one of {', '.join(known)}.")
+        hint = did_you_mean(name, spellings(known))
+        raise InputError(f"{what}={name!r} is not known: choose one of {', '.join(known)}.{hint}")
     return found
 
 
@@ -75,7 +85,7 @@ def check_names(
             raise InputError(f"The parameter {name!r} is set by {reserved[name]}.")
         if name not in names:
             choices = f"its parameters are {', '.join(names)}" if names else "it has no further parameters"
-            raise InputError(f"{owner} has no parameter {name!r}; {choices}.")
+            raise InputError(f"{owner} has no parameter {name!r}; {choices}.{did_you_mean(name, names)}")
 
 
 def check_count(names: Iterable[Any], expected: int, argument: str, things: str) -> list[Any]:

@@ -27,6 +27,10 @@ class Rule:
         """
         return value
 
+    def words(self) -> tuple[str, ...]:
+        """The words among what is accepted, for those who misspell one."""
+        return ()
+
     def __or__(self, other: Rule) -> Rule:
         return Either(self, other)
 
@@ -90,6 +94,9 @@ class Choice(Rule):
     def accepts(self, value: Any) -> bool:
         return isinstance(value, str) and value in self.options
 
+    def words(self) -> tuple[str, ...]:
+        return self.options
+
     def __str__(self) -> str:
         return "one of " + ", ".join(repr(option) for option in self.options)
 
@@ -140,6 +147,9 @@ class Either(Rule):
     def plain(self, value: Any) -> Any:
         return next(rule for rule in self.rules if rule.accepts(value)).plain(value)
 
+    def words(self) -> tuple[str, ...]:
+        return tuple(word for rule in self.rules for word in rule.words())
+
     def __str__(self) -> str:
         return " or ".join(str(rule) for rule in self.rules)
 
@@ -163,6 +173,10 @@ N_JOBS = Nothing() | Integer(1) | Integer(high=-1)
 
 #: A positive share of the objects or of the features.
 FRACTION = Real(0, 1, open_low=True)
+
+#: How like a word must be to be suggested in place of a misspelt one (difflib's ratio), and the most letters
+#: of what is compared.
+LIKE, LONGEST_WORD = 0.7, 60
 
 #: Parameters that mean the same in every estimator.
 COMMON_RULES: dict[str, Rule] = {
@@ -194,12 +208,26 @@ def _is_plain_number(value: Any) -> bool:
     return isinstance(value, (Integral, float, np.float32)) and not isinstance(value, bool)
 
 
+def did_you_mean(given: Any, known: Iterable[str]) -> str:
+    """A question that ends a message, with the known word that the given one is most like, or nothing."""
+    import difflib
+
+    if not isinstance(given, str) or len(given) > LONGEST_WORD:
+        return ""
+    words = {word.lower().replace("_", "-"): word for word in known}
+    near = difflib.get_close_matches(given.lower().replace("_", "-"), words, n=1, cutoff=LIKE)
+    return f" Did you mean {words[near[0]]!r}?" if near else ""
+
+
 def check(name: str, value: Any, rule: Rule) -> None:
     """Raise :class:`InputError` unless ``value`` meets ``rule``."""
     if not rule.accepts(value):
         hint = "" if not isinstance(value, RealNumber) or _is_plain_number(value) else f" Pass float({name})."
         given = repr(value)
         given = given if len(given) <= 200 else f"{given[:60]}... ({len(given)} characters)"
+        if isinstance(value, type) and hasattr(value, "fit"):
+            hint = f" {value.__name__} is a class: pass an instance, {value.__name__}(...)."
+        hint += did_you_mean(value, rule.words())
         raise InputError(f"{name}={given} is not valid: expected {rule}.{hint}")
 
 

@@ -107,7 +107,8 @@ def choose_k(
     feature_fraction : float in (0, 1], default 1
         Share of the features that each clustering sees, drawn again for each; at least one feature.
     preprocess : str, default "none"
-        How the features are prepared: "none" (as given), "standardize", "ranks", "log", "tf-idf" or "unit".
+        How the features are prepared: "none" (as given), "standardize", "ranks", "log", "tf-idf", "unit" or
+        "pearson".
         See :mod:`consilience.generate`.
     generator : str, clusterer or callable, default "kmeans"
         What clusters a subsample: the name of a generator, a scikit-learn clusterer with ``n_clusters``

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from .._base.names import find
+from .._base.parameters import did_you_mean
 from .._data.ensemble import Ensemble
 from .._data.features import as_features
 from .._data.labels import Clusterings, encode
@@ -72,7 +73,8 @@ def make_generator(chosen: Any, params: Mapping[str, Any] | None) -> Generator:
         if maker is None:
             raise InputError(
                 f"generator={chosen!r} is not known here: choose one of {', '.join(makers)}, a "
-                "scikit-learn clusterer with n_clusters, or a function (X, k, random_state) -> labels."
+                f"scikit-learn clusterer with n_clusters, or a function (X, k, random_state) -> labels."
+                f"{did_you_mean(chosen, makers)}"
             )
         plain = maker.name == "kmeans" and params.get("preprocess", "none") == "none"
         return Generator(maker.name, _by_maker(maker, params), plain)

@@ -37,13 +37,19 @@ from ._params import generator_params, method_params
 from ._session import Session
 
 
-def _number_or_auto(ctx: click.Context, option: click.Parameter, value: str) -> int | str:
-    if value.strip().lower() == AUTO:
-        return AUTO
-    try:
-        return int(value)
-    except ValueError:
-        raise click.BadParameter(f"{value!r} is neither a whole number nor {AUTO}.", ctx, option) from None
+class _NumberOrAuto(click.ParamType):
+    name = "integer"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
+        if str(value).strip().lower() == AUTO:
+            return AUTO
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a whole number nor {AUTO}.", param, ctx)
+
+    def get_missing_message(self, *_: Any, **__: Any) -> str:
+        return f'Give the number of clusters, or "-k {AUTO}" to have it chosen.'
 
 
 @click.command("cluster", short_help="Cluster a table of features by consensus.")
@@ -52,7 +58,7 @@ def _number_or_auto(ctx: click.Context, option: click.Parameter, value: str) -> 
     'Number of clusters of the result; "auto" chooses it ("consilience choose-k" shows how).',
     required=True,
     metavar="INTEGER|auto",
-    callback=_number_or_auto,
+    type=_NumberOrAuto(),
 )
 @method_option(AUTO)
 @generator_option(AUTO)

@@ -233,7 +233,8 @@ def _from_frame(native: Any, frame: Any) -> tuple[np.ndarray, list[Any] | None, 
 def _from_array(X: Any) -> np.ndarray:
     if hasattr(X, "n_clusterings") and hasattr(X, "distinct"):
         raise InputError(
-            "X is an Ensemble already; generators take features. Pass it to a consensus method instead."
+            "X is an Ensemble already; generators take features. Pass it to a consensus method instead, such "
+            "as cs.consensus.EvidenceAccumulation(n_clusters).fit(X)."
         )
     if isinstance(X, Mapping):
         raise InputError(

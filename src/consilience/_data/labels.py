@@ -103,7 +103,10 @@ def as_vector(labels: Any, where: str) -> np.ndarray:
     except ValueError:
         raise InputError(f"{where} holds lists among its labels; expected one label per object.") from None
     if array.ndim == 0:
-        raise InputError(f"{where} is {labels!r}, not a vector of labels; expected one label per object.")
+        hint = f" Pass those it learned, {type(labels).__name__}.labels_." if hasattr(labels, "fit") else ""
+        raise InputError(
+            f"{where} is {labels!r}, not a vector of labels; expected one label per object.{hint}"
+        )
     if array.ndim != 1:
         raise InputError(
             f"{where} has shape {array.shape}; expected one label per object, shape (n_samples,). "

@@ -232,17 +232,15 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
             return
         per_clustering = sum(map(len, intake.categories)) / m
         refused = intake.container != "dict" and m >= 10 * n and n > 2 and per_clustering > 0.3 * n
-    says = f"so this says {m} clusterings of {n} objects"
-    turned = f"if you have {n} clusterings of {m} objects"
+    says = f"so this says {_counted(m, 'clustering')} of {_counted(n, 'object')}"
+    turned = f"if you have {_counted(n, 'clustering')} of {_counted(m, 'object')}"
+    shape = f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}"
     told = {
-        "array": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. "
-        f"Pass labels.T {turned}",
-        "frame": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. "
-        f"Pass labels.T (labels.transpose() in polars) {turned}",
-        "table": f"labels has shape ({n}, {m}): rows are objects, columns are clusterings, {says}. "
-        f"Read it with transpose=True (--transpose) {turned}",
-        "rows": f"labels is a list of {n} lists of {m} labels: each list is an object, {says}. Pass "
-        f"Ensemble.from_clusterings(labels) {turned}",
+        "array": f"{shape}. Pass labels.T {turned}",
+        "frame": f"{shape}. Pass labels.T (labels.transpose() in polars) {turned}",
+        "table": f"{shape}. Read it with transpose=True (--transpose) {turned}",
+        "rows": f"labels is a list of {_counted(n, 'list')} of {_counted(m, 'label')}: "
+        f"each list is an object, {says}. Pass Ensemble.from_clusterings(labels) {turned}",
         "list": f"labels is a list of {m} vectors of {n} labels: each vector is a clustering, {says}. Pass "
         f"Ensemble(numpy.array(labels)), whose rows are objects, {turned}",
         "dict": f"labels is a dict of {m} vectors of {n} labels: it holds one vector per clustering, {says}. "
@@ -257,6 +255,10 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
     )
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 # Features that look like labels ----------------------------------------------------------------------------
 
 #: Columns that are compared with each other, at most.
@@ -265,8 +267,22 @@ _COMPARED = 50
 _AGREE = 0.5
 
 
-def question_features(features: Features, remedy: str, *, stacklevel: int) -> None:
-    """Warn if features look like labels; ``remedy`` says how to give labels."""
+def question_features(features: Features, given: Any, remedy: str, *, stacklevel: int) -> None:
+    """Warn if features look like labels, or the list ``given`` for them like one of label vectors.
+
+    ``remedy`` says how to give labels.
+    """
+    if _is_list_of_clusterings(given, features.X):
+        m, n = features.shape
+        warn(
+            f"X is a list of {m} vectors of {n} small whole numbers, as {m} clusterings of {n} objects are, "
+            f"and was taken for the features of {m} objects. If they are clusterings, pass "
+            f"cs.Ensemble.from_clusterings(X) to a consensus method, or to choose_k as ensemble. If they are "
+            f"features, numpy.array(X) says so.",
+            GuessWarning,
+            stacklevel=stacklevel + 1,
+        )
+        return
     if looks_like_labels(features.X):
         n, d = features.shape
         warn(
@@ -277,6 +293,16 @@ def question_features(features: Features, remedy: str, *, stacklevel: int) -> No
             GuessWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def _is_list_of_clusterings(given: Any, X: Any) -> bool:
+    """Whether a list of vectors, such as arrays, could be one of long label vectors.
+
+    Rows that are written as lists are objects.
+    """
+    if not isinstance(given, list) or any(isinstance(one, (list, tuple)) for one in given):
+        return False
+    return X.shape[0] < X.shape[1] and looks_like_labels(X.T)
 
 
 def looks_like_labels(X: Any) -> bool:

@@ -229,7 +229,7 @@ class Views:
             self.names = [preprocess] * len(seeds)
             _check_suits(preprocess, features.X)
         if preprocess == "none" and self._columns is not None:
-            _note_scales(features, self._columns)
+            _note_scales(features, self._columns, "'standardize' or 'diverse'", stacklevel=5)
 
     def __len__(self) -> int:
         """Number of members."""
@@ -250,8 +250,13 @@ class Views:
 
 
 def prepared(features: Features, preprocess: str, *, n_jobs: int | None = -1) -> Features:
-    """The features in the only preparation that members see."""
-    return next(iter(Views(preprocess, features, [0], n_jobs=n_jobs))).features
+    """The features as a member sees them that is prepared in this one way.
+
+    For functions whose callers users call: a warning about the scales of columns names the user's line.
+    """
+    if preprocess == "none":
+        _note_scales(features, Columns(features.X), "'standardize'", stacklevel=6)
+    return next(iter(Views(preprocess, features, [0], n_jobs=n_jobs, note=False))).features
 
 
 def suitable(features: Features, columns: Columns | None = None) -> list[str]:
@@ -452,9 +457,8 @@ def _check_not_negative(name: str, X: Any) -> None:
     low = float((X.data if sp.issparse(X) else X).min(initial=0.0))
     if low < 0:
         raise InputError(
-            f"preprocess={name!r} is for values that are not negative, but X holds {low:g}; use "
-            f"preprocess='standardize' or "
-            "'diverse'."
+            f"preprocess={name!r} is for values that are not negative, and X holds {low:g}; use "
+            f"preprocess='standardize'."
         )
 
 
@@ -476,8 +480,8 @@ def _ensure_copy(name: str, X: Any, kept: int) -> None:
     )
 
 
-def _note_scales(features: Features, columns: Columns) -> None:
-    """Name the columns that hardly affect distances beside the widest."""
+def _note_scales(features: Features, columns: Columns, remedies: str, *, stacklevel: int) -> None:
+    """Name the columns that distances hardly see beside the widest, and the preparations that help."""
     spans = columns.half_range
     widest = int(spans.argmax())
     narrow = columns.varying[spans[columns.varying] < spans[widest] / LARGEST_RATIO]
@@ -493,7 +497,6 @@ def _note_scales(features: Features, columns: Columns) -> None:
         f"{columns.high[widest]:g}, {narrow.size} of {features.n_features} have less than a thousandth of "
         f"that range "
         f"({listed(column(j) for j in narrow.tolist())}), so distances hardly see them. If they should "
-        f"count, use "
-        "preprocess='standardize' or 'diverse', or scale X.",
-        stacklevel=5,
+        f"count, use preprocess={remedies}, or scale X.",
+        stacklevel=stacklevel,
     )

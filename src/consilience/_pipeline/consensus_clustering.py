@@ -24,6 +24,7 @@ from .._base.estimator import (
 )
 from .._base.names import Named, check_names, find
 from .._base.parameters import (
+    Choice,
     Flag,
     Integer,
     Kind,
@@ -210,6 +211,7 @@ class ConsensusClustering(
     """
 
     _constraints: ClassVar[dict[str, Rule]] = {
+        "n_clusters": Integer(1) | Choice(AUTO),
         "generator": Named([AUTO, *generate.generators()])
         | Kind("a function", lambda value: callable(value) and not isinstance(value, type))
         | Kind("a clusterer (an instance)", is_clusterer)
@@ -316,7 +318,7 @@ class ConsensusClustering(
         """:meth:`fit` after the parameters were checked."""
         everything = as_features(X)
         if everything is not X:
-            self._question(everything)
+            self._question(everything, X)
         validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
         everything.check_k(n_clusters, "n_clusters")
         features, counted = _split_weights(everything, sample_weight)
@@ -365,7 +367,7 @@ class ConsensusClustering(
         else:
             features, _ = _split_weights(everything := as_features(X), sample_weight)
             if everything is not X:
-                self._question(everything)
+                self._question(everything, X)
         n = features.n_samples
         most = min(MOST_CLUSTERS, round(STUDIED_FRACTION * n) - 1, features.distinct_rows(MOST_CLUSTERS) - 1)
         if most < 2:
@@ -395,13 +397,13 @@ class ConsensusClustering(
             "to divide the objects all the same."
         )
 
-    def _question(self, features: Features) -> None:
-        """Warn if X looks like labels."""
+    def _question(self, features: Features, given: Any) -> None:
+        """Warn where what was given looks like labels."""
         remedy = (
             "combine them with a consensus method, such as "
             "cs.consensus.EvidenceAccumulation(n_clusters).fit(X)"
         )
-        question_features(features, remedy, stacklevel=5)
+        question_features(features, given, remedy, stacklevel=5)
 
     def _prepared_as(self, features: Features) -> str:
         """The preparation of the features for the study.

@@ -1,24 +1,28 @@
 """What ``ConsensusClustering()`` does by default: one rule, by the size of the problem.
 
-| X                                                       | members                        | how many      | consensus, tolerance |
-|---------------------------------------------------------|--------------------------------|---------------|----------------------|
-| sparse                                                  | k-means of random k            | 100, 60 or 30 | LWGP, .4             |
-| up to SMALL objects                                     | metric-subspace                | 400           | LWSC, 1              |
-| up to SMOOTH_UP_TO                                      | metric-subspace                | 200           | LWSC, 1              |
-| up to EXACT_UP_TO                                       | metric-subspace                | 80            | LWEA, .4             |
-| beyond up to DENSE_UP_TO while                          | metric-subspace                | 40            | LWEA, .4             |
-| n^2 d is at most EXACT_WORK                             |                                |               |                      |
-| beyond                                                  | landmarks, N_LANDMARKS of each | 20            | LWEA, 1              |
+| X                              | base clusterings               | how many      | consensus, tolerance |
+|--------------------------------|--------------------------------|---------------|----------------------|
+| sparse                         | k-means of random k            | 100, 60 or 30 | LWGP, .4             |
+| up to SMALL objects            | metric-subspace                | 400           | LWSC, 1              |
+| up to SMOOTH_UP_TO             | metric-subspace                | 200           | LWSC, 1              |
+| up to EXACT_UP_TO              | metric-subspace                | 80            | LWEA, .4             |
+| beyond up to DENSE_UP_TO while | metric-subspace                | 40            | LWEA, .4             |
+| n^2 d is at most EXACT_WORK    |                                |               |                      |
+| beyond                         | landmarks, N_LANDMARKS of each | 20            | LWEA, 1              |
 
-LWEA links all distinct objects up to LINKED; of more it links a sample of so many, and places the
-others. Every member sees the features prepared in a way drawn for it (``preprocess="diverse"``), except that
-sparse counts are tf-idf for all; of dense features half, but at least FEWEST_FEATURES: of two features, one
-alone says little. Members of metric-subspace have 2 to max(sqrt(n), 2 c) clusters, at most half as many as
-there are objects, CUTS of them from each embedding, with everything else dealt out evenly, and take equal
-objects for one, without which the graph of a table with many equal rows falls apart; those of landmarks have
-at most the larger of their own limit and 2 c, and a third of that at least; those of k-means c / 2 to
-max(FEW_CLUSTERS, 2 c). Sparse tables are mostly texts, whose neighbors are near by chance: k-means, which
-compares texts with the mean of many, finds more there than graphs of neighbors do.
+LWEA links all distinct objects up to LINKED; if there are more, it links a sample of that size
+and places the others. A preparation of the features is drawn for each member (``preprocess="diverse"``),
+except that sparse counts are tf-idf for all. Each member sees half of the dense features, but at least
+FEWEST_FEATURES: one of two features alone says little.
+
+Members of metric-subspace have 2 to max(sqrt(n), 2 c) clusters, at most half as many as there are objects.
+CUTS of them come from each embedding, and everything else is dealt out evenly. Equal objects count as one;
+otherwise the graph of a table with many equal rows falls apart. Members of landmarks have at most the larger
+of their own limit and 2 c clusters, and at least a third of that. Members of k-means have c / 2 to
+max(FEW_CLUSTERS, 2 c).
+
+Sparse tables are mostly texts, whose neighbors are near by chance: k-means, which compares texts with the
+mean of many, finds more there than graphs of neighbors do.
 
 The rule was chosen on one half of the sets of the protocol ``defaults`` and is reported on the other, with
 what else was tried: docs/methods/consensus-clustering.md. It never looks at true labels, nor at the values of

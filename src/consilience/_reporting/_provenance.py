@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from .. import __version__
+from .. import __version__, _register
 from .._base.parameters import listed
 from .._results.view import Fitted
 from ._embed import printable
@@ -206,7 +206,15 @@ def _call(estimator: Any) -> str:
         ):
             continue
         shown.append(f"{name}={_literal(value)}")
-    return f"cs.{type(estimator).__name__}({', '.join(shown)})"
+    return f"cs.{_address(type(estimator))}({', '.join(shown)})"
+
+
+def _address(cls: type) -> str:
+    """Where users find the class: its name alone, or after its room."""
+    for entry in _register.ESTIMATORS:
+        if entry.name == cls.__name__:
+            return _register.address(entry)
+    return cls.__name__
 
 
 def _has_defaults(cls: type) -> bool:

@@ -47,11 +47,10 @@ def list_methods() -> Any:
     rows = []
     for takes, entries in groups:
         for entry in entries:
-            room = "" if entry in _register.FRONT else f"{entry.module.partition('.')[0]}."
             rows.append(
                 {
                     "name": command_name(entry.name),
-                    "address": f"cs.{room}{entry.name}",
+                    "address": f"cs.{_register.address(entry)}",
                     "takes": takes,
                     "works_on": _register.WORKS_ON[entry.name],
                     "summary": (inspect.getdoc(entry.load()) or "").partition("\n")[0],

@@ -187,8 +187,9 @@ class DaskEnsemble(NamedClusterings):
         return blocks_of(self._collection, self._names)
 
     def indexes(self) -> list[Delayed] | None:
-        """Return the index of each block of a data frame, as tasks; None for arrays, whose objects have
-        positions.
+        """Return the index of each block of a data frame, as tasks.
+
+        None for arrays, whose objects have positions.
         """
         return indexes_of(self._collection) if self.is_frame else self._indexes
 

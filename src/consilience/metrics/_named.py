@@ -16,7 +16,9 @@ def labels_and_names(given: Any, what: str) -> tuple[Any, list[Any] | None]:
     """(labels, names of the objects or None); messages call them ``what``."""
     if hasattr(given, "fit"):
         if not hasattr(given, "labels_"):
-            raise InputError(f"{what} is {type(given).__name__}, which has no labels_. Fit it first.")
+            kind = type(given).__name__
+            called = what if what.startswith(kind) else f"{what} is {kind}, which"
+            raise InputError(f"{called} has no labels_: fit it first.")
         return given.labels_, getattr(given, "sample_names_", None)
     frame = as_frame(given)
     if frame is None:
