@@ -44,19 +44,18 @@ def list_methods() -> Any:
         ("features", _register.FEATURES),
         ("features of several tasks", _register.MULTITASK),
     )
-    rows = []
-    for takes, entries in groups:
-        for entry in entries:
-            rows.append(
-                {
-                    "name": command_name(entry.name),
-                    "address": f"cs.{_register.address(entry)}",
-                    "takes": takes,
-                    "works_on": _register.WORKS_ON[entry.name],
-                    "summary": (inspect.getdoc(entry.load()) or "").partition("\n")[0],
-                    "page": f"docs/methods/{_register.PAGES[entry.name]}.md",
-                }
-            )
+    rows = [
+        {
+            "name": command_name(entry.name),
+            "address": f"cs.{_register.address(entry)}",
+            "takes": takes,
+            "works_on": _register.WORKS_ON[entry.name],
+            "summary": (inspect.getdoc(entry.load()) or "").partition("\n")[0],
+            "page": f"docs/methods/{_register.PAGES[entry.name]}.md",
+        }
+        for takes, entries in groups
+        for entry in entries
+    ]
     return table_of(rows, "name")
 
 
