@@ -26,7 +26,6 @@ OF_METHODS = {
     "check_clustering": "Normal numbers are refused as features, by a message that names "
     "ConsensusClustering.",
     "check_sample_weight_equivalence_on_dense_data": "Uniform numbers are refused as features.",
-    "check_transformer_data_not_an_array": "A list of lists is taken for one vector per clustering.",
     "check_n_features_in": "Base clusterings are counted by n_clusterings_.",
     "check_n_features_in_after_fitting": "Base clusterings are counted by n_clusterings_.",
     "check_all_zero_sample_weights_error": "The message says that weights are positive, and names the first "

@@ -340,7 +340,7 @@ def test_mdec_by_name_is_mdec(name, way):
 def test_mdec_by_name_takes_no_other_members_and_the_remedies_work():
     with pytest.raises(
         InputError,
-        match="members come from metric-subspace: leave out generator='kmeans', or choose method='lwea'",
+        match="come from metric-subspace: leave out generator='kmeans', or choose method='lwea'",
     ):
         cs.ConsensusClustering(3, method="mdec", generator="kmeans").fit(X)
     for params in (

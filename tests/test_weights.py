@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -65,7 +66,8 @@ def test_methods_with_a_unit_say_so_where_it_cannot_be_meant(name, scale):
         return
     with pytest.raises(InputError, match=r"sample_weight goes up to .* takes a weight of 1 for one object"):
         fitted(name, labels, scale * weights)
-    assert "weight of 1 is one object" in (methods()[name].__doc__ or "")
+    doc = " ".join((methods()[name].__doc__ or "").split())
+    assert re.search("weight of 1 (stands )?for one object", doc)
 
 
 @pytest.mark.parametrize("name", sorted(methods()))
@@ -131,7 +133,7 @@ def test_measures_of_an_ensemble(scale):
     assert np.isfinite(metrics.cluster_stability(other, truth)).all()
     if scale >= 1e6:  # where an object is nothing beside its copies
         for measure in (metrics.sample_stability, metrics.cluster_stability):
-            np.testing.assert_allclose(measure(truth, other), measure(truth, plain), atol=1e-3)
+            np.testing.assert_allclose(measure(other, truth), measure(plain, truth), atol=1e-3)
 
 
 def test_an_object_alone_has_no_stability_whatever_its_weight():
@@ -156,7 +158,7 @@ def test_whole_weights_of_any_size(scale):
     for measure in (metrics.accuracy, metrics.ari, metrics.nmi, metrics.purity, metrics.f1):
         assert 0 < measure(labels[:, 0], truth, sample_weight=weights) < 1
     if scale > 1e150:
-        with pytest.raises(InputError, match="the number of pairs is beyond"):
+        with pytest.raises(InputError, match="the number of pairs exceeds"):
             metrics.pair_confusion(truth, labels[:, 0], sample_weight=weights)
     else:
         pairs = metrics.pair_confusion(truth, labels[:, 0], sample_weight=weights)

@@ -64,7 +64,7 @@ def test_an_answer_that_its_inputs_contradict_is_said_and_the_remedy_helps(c, mi
     labels, _ = planted(seed, n=120, m=12, c=c, missing=missing)
     with pytest.warns(
         LowAgreementWarning,
-        match=r"Blind contradicts its base clusterings: .* mean NMI of 0\.\d\d, and with a plain average "
+        match=r"Blind contradicts its base clusterings: .* mean NMI of 0\.\d\d, and with plain average "
         r"linkage by 0\.\d\d"
         r"\. Use EvidenceAccumulation, or other settings of Blind",
     ) as caught:

@@ -233,7 +233,7 @@ def test_the_pipeline_hands_both_on(pipeline):
     pipeline.set_params(random_state=0, min_cluster_size=10)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConsilienceWarning)
-        pipeline.fit(X, must_link=[(0, 20)])
+        pipeline.fit(X, must_link=[(0, 20, 21)])
     assert pipeline.labels_[0] == pipeline.labels_[20]
     assert np.bincount(pipeline.labels_).min() >= 10
     assert pipeline.n_clusters_ == pipeline.labels_.max() + 1

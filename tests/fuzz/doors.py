@@ -266,7 +266,8 @@ parameter_suite = Suite("parameters", make_parameters, weight=0.06)
 
 
 def _class(name: str) -> Any:
-    return methods()[name] if name in methods() else getattr(cs, name)
+    found = {**methods(), **{cls.__name__: cls for cls in cs.multitask.methods().values()}}
+    return found[name] if name in found else getattr(cs, name)
 
 
 @parameter_suite.promises("parameter taken, or refused")

@@ -309,7 +309,7 @@ def test_the_page_of_an_ensemble_reproduces_itself(browser, tmp_path, monkeypatc
     fetch(browser, "#members", tmp_path, "base_clusterings.csv")
     code = browser.text("#reproduce-1")
     monkeypatch.chdir(tmp_path)
-    scope = {"X": X, "truth": truth}
+    scope = {"X": X, "labels_true": truth}
     exec(code, scope)
     np.testing.assert_array_equal(scope["model"].labels_, model.labels_)
     again = (tmp_path / "report.html").read_text(encoding="utf-8")

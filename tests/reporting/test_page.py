@@ -271,6 +271,7 @@ def test_sentences_about_the_answer():
         [0, 0, 1, 1, 1, 1, 2, 2],
         [0, 1, 1, 1, 1, 1, 2, 2],
     ]
+    labels = cs.Ensemble.from_clusterings(labels)
     model = cs.consensus.EvidenceAccumulation(n_clusters=3).fit(labels)
     page = Page(cs.report(model).html)
     assert "8 objects in 3 clusters, from 4 base clusterings." in page.visible
@@ -316,7 +317,7 @@ def test_the_method_is_named_where_the_clusterings_agree_and_it_does_not():
 
 def test_one_cluster_and_singletons_make_a_page():
     for c in (1, 4):
-        labels = [[0, 0, 1, 2], [0, 1, 1, 2], [0, 1, 2, 3]]
+        labels = cs.Ensemble.from_clusterings([[0, 0, 1, 2], [0, 1, 1, 2], [0, 1, 2, 3]])
         page = Page(cs.report(cs.consensus.EvidenceAccumulation(n_clusters=c).fit(labels), np.eye(4)).html)
         assert f"4 objects in {count(c, 'cluster')}" in page.visible
         assert not re.search(r"\bnan\b", page.visible)
