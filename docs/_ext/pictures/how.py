@@ -21,10 +21,10 @@ SHOWN_RUNS = (0, 17, 3)
 
 @cache
 def landing_model() -> cs.ConsensusClustering:
-    """The default on the toy points; it must find the four groups, or the picture would be wrong."""
+    """The default on the toy points; it must find the four groups, give or take a point between two."""
     X, groups = data()
     model = cs.ConsensusClustering(CLUSTERS, random_state=0, n_jobs=1).fit(X)
-    if (agreement := adjusted_rand_score(groups, model.labels_)) < 1:
+    if (agreement := adjusted_rand_score(groups, model.labels_)) < 0.95:
         raise AssertionError(f"the first picture would show a wrong answer: adjusted Rand index {agreement}")
     return model
 

@@ -151,7 +151,7 @@ class ConsensusClustering(
         Share of each cluster in every object; the shares of an object add up to 1. Computed when asked for.
     n_clusters_ : int
         Number of clusters found.
-    cluster_sizes_ : array (n_clusters_,)
+    cluster_sizes_ : array (n_clusters,)
         Number of objects in each cluster; their total weight where they have weights.
     consensus_nmi_, baseline_nmi_, messages_
         As in ``method_``.

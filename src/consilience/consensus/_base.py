@@ -115,8 +115,7 @@ class Pacing:
     """How to read the share of the admitted evidence from the history of a self-paced method.
 
     what : what is admitted, in words.
-    share : function of the history (one array per quantity) and the total weight of the objects; returns the
-        share at each iteration.
+    share : from the history (one array per quantity) and the total weight, the share at each iteration.
     stage : the quantity whose changes begin a new stage; None if every iteration is one.
     """
 
@@ -156,7 +155,7 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     n_clusters_ : int
         Number of clusters found: ``n_clusters``, or fewer if ``min_cluster_size`` merged some.
-    cluster_sizes_ : array (n_clusters_,)
+    cluster_sizes_ : array (n_clusters,)
         Number of objects in each cluster, or their total weight if they have weights.
     consensus_nmi_ : float
         Mean normalized mutual information (arithmetic) of the base clusterings with the clusters. It is the

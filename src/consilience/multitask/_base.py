@@ -52,7 +52,7 @@ class BaseMultitask(BaseMethod):
     ----------
     n_clusters_ : int
         Number of clusters.
-    cluster_sizes_ : array (n_clusters_,)
+    cluster_sizes_ : array (n_clusters,)
         Number of examples in each cluster, over all tasks.
     messages_ : list of str
         Warnings of ``fit``. Empty if there were none.
