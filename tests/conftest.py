@@ -58,3 +58,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def seed(request: pytest.FixtureRequest) -> int:
     """A test that holds for one seed only is telling us something."""
     return request.param
+
+
+@pytest.fixture
+def run():
+    """The command line, called within the process."""
+    from consilience._cli import cli
+
+    from .commands import runner
+
+    def invoke(*args: str, input: bytes | None = None):
+        return runner().invoke(cli, list(args), input=input)
+
+    return invoke

@@ -117,10 +117,12 @@ def test_has_a_page_whose_heading_names_it(entry):
     )
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "methods").glob("*.md")), ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    sorted(set((ROOT / "docs" / "methods").glob("*.md")) - {ROOT / "docs" / "methods" / "index.md"}),
+    ids=lambda page: page.stem,
+)
 def test_pages_of_methods_have_one_form(page):
-    if page.stem == "index":
-        pytest.skip("the table of methods")
     text = page.read_text("utf-8")
     shown = re.sub(r"```.*?```", "", text, flags=re.S)
     found = [heading for heading in re.findall(r"^## (.*)$", shown, re.M) if heading in FORM]
@@ -210,7 +212,7 @@ def test_every_attribute_is_declared(cls):
 def test_names_that_are_not_there():
     for package in (cs, cs.consensus, cs.multitask):
         with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'Nonesuch'"):
-            package.Nonesuch  # noqa: B018
+            assert package.Nonesuch
 
 
 @pytest.mark.parametrize(
@@ -231,6 +233,6 @@ def test_a_class_that_is_elsewhere_is_found(package, name, address):
 
 def test_python_suggests_the_name_that_was_meant():
     with pytest.raises(AttributeError) as caught:
-        cs.ConsensusClusterng  # noqa: B018
+        assert cs.ConsensusClusterng
     assert (caught.value.name, caught.value.obj) == ("ConsensusClusterng", cs)
     assert "ConsensusClustering" in dir(caught.value.obj)

@@ -6,12 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import Result
 
 import consilience as cs
-from consilience._cli import cli
-
-from ..commands import runner
 
 
 @pytest.fixture
@@ -30,11 +26,3 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for ending in ("csv", "npz", "parquet"):
         cs.io.write_ensemble(ensemble, f"ensemble.{ending}")
     return tmp_path
-
-
-@pytest.fixture
-def run():
-    def invoke(*args: str, input: bytes | None = None) -> Result:
-        return runner().invoke(cli, list(args), input=input)
-
-    return invoke

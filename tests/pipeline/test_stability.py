@@ -36,6 +36,10 @@ def test_clear_clusters_are_stable_and_noise_is_not():
     assert unclear.stability_ < UNSTABLE
     fitted = Fitted.from_estimator(unclear)
     assert fitted.instability in cautions(fitted)
+    assert unclear.messages_[-1] == fitted.instability
+    assert clear.messages_ == []
+    for model in (clear, unclear):
+        assert f"stability: {model.stability_:.2f}" in model.summary()
     assert dict(facts(fitted, None, None, None))["Stability"].startswith(f"{unclear.stability_:.2f}, ")
 
 

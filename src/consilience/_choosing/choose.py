@@ -92,11 +92,12 @@ def choose_k(
     X : features or None
         Array, data frame or sparse matrix (n_samples, n_features). Base clusterings are made from them,
         unless ``ensemble`` is given; then the features serve for the tests, which labels alone do not allow.
-        An :class:`~consilience.Ensemble` given as X is used as ``ensemble``.
-    ensemble : Ensemble or label vectors, optional
-        Base clusterings, which are used unchanged. From Dask features at most ``max_samples`` rows are
-        loaded, the same rows that would be drawn from these features in memory; from a Dask ensemble its
-        distinct objects are loaded.
+        An :class:`~consilience.Ensemble` given as X is used as ``ensemble``. From Dask features at most
+        ``max_samples`` rows are loaded, the same rows that would be drawn from these features in memory.
+    ensemble : Ensemble or labels (n_samples, n_clusterings), optional
+        Base clusterings, which are used unchanged, in any form that consensus methods take. For a list of
+        label vectors pass ``Ensemble.from_clusterings(vectors)``. From a Dask ensemble its distinct objects
+        are loaded.
     n_clusters : int, pair, list or range, default (2, 10)
         The numbers of clusters to compare: a pair is an interval, (smallest, largest); a list or range gives
         the numbers themselves. One cluster is always a possible answer and need not be listed.
@@ -108,8 +109,7 @@ def choose_k(
         Share of the features that each clustering sees, drawn again for each; at least one feature.
     preprocess : str, default "none"
         How the features are prepared: "none" (as given), "standardize", "ranks", "log", "tf-idf", "unit" or
-        "pearson".
-        See :mod:`consilience.generate`.
+        "pearson". See :mod:`consilience.generate`.
     generator : str, clusterer or callable, default "kmeans"
         What clusters a subsample: the name of a generator, a scikit-learn clusterer with ``n_clusters``
         (cloned), or a function ``(X, k, random_state) -> labels``.
@@ -162,24 +162,7 @@ def choose_k(
     >>> study.n_clusters, study.verdict, study.alternatives
     (3, 'strong', [])
     """
-    check_all(
-        {
-            "n_clusterings": n_clusterings,
-            "sample_fraction": sample_fraction,
-            "feature_fraction": feature_fraction,
-            "preprocess": preprocess,
-            "method": method,
-            "null": null,
-            "n_references": n_references,
-            "alpha": alpha,
-            "max_samples": max_samples,
-            "n_pairs": n_pairs,
-            "verbose": verbose,
-            "random_state": random_state,
-            "n_jobs": n_jobs,
-        },
-        _RULES,
-    )
+    check_all(locals(), _RULES)
     ks = _candidates(n_clusters)
     if null is not None:
         _check_references(n_references, alpha)

@@ -131,7 +131,6 @@ def command(
     """
     from .._base.progress import progress_shown
     from .._choosing import choose_k
-    from ..io import read_features, read_labels
 
     start = time.perf_counter()
     numbers = parse_n_clusters(n_clusters)
@@ -146,20 +145,14 @@ def command(
             "--save-report": save_report,
         }
         refuse_beside({**refused, "--transpose": reading.transpose, "--key": reading.key})
-    layout: dict[str, Any] = {**vars(reading), "on_note": session.note}
     with progress_shown(False if session.quiet else None), ExitStack() as until:
-        ensemble: Any = None
         if scheduler is not None:
             need("dask.array", "dask", "--dask")
-            X: Any = until.enter_context(opened(session, file, scheduler, index=reading.index)).X
+            X = until.enter_context(opened(session, file, scheduler, index=reading.index)).X
             data: Any = None
-        elif from_ensemble:
-            data = ensemble = read_labels(source(file), **layout)
-            X = None
-            if features is not None:
-                X = read_features(source(features), on_note=session.note)
+            ensemble = None
         else:
-            data = X = read_features(source(file), **layout)
+            data, X, ensemble = _read(session, file, features, reading, from_ensemble=from_ensemble)
         study = choose_k(
             X,
             ensemble=ensemble,
@@ -192,6 +185,20 @@ def command(
     elif output != "-" and save_labels != "-":
         click.echo(str(study))
         _print_table(study)
+
+
+def _read(
+    session: Session, file: str, features: str | None, reading: Reading, *, from_ensemble: bool
+) -> tuple[Any, Any, Any]:
+    """(what FILE holds, features or None, base clusterings or None)."""
+    from ..io import read_features, read_labels
+
+    layout: dict[str, Any] = {**vars(reading), "on_note": session.note}
+    if not from_ensemble:
+        table = read_features(source(file), **layout)
+        return table, table, None
+    ensemble = read_labels(source(file), **layout)
+    return ensemble, features and read_features(source(features), on_note=session.note), ensemble
 
 
 def _print_table(study: Any) -> None:

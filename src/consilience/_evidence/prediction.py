@@ -158,7 +158,7 @@ class Predictor:
         return self.evidence.confidence_of(codes, labels, n_jobs=n_jobs)
 
     def score(
-        self, codes: np.ndarray | Memberships, weights: np.ndarray | None = None, *, n_jobs: int | None = None
+        self, codes: np.ndarray | Memberships, weights: np.ndarray | None = None, *, n_jobs: int | None = -1
     ) -> float:
         """Mean NMI of the clusterings of the rows with their clusters, over the rows that each saw.
 

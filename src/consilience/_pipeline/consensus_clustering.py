@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .. import generate
-from .._base.dask_types import is_lazy, refuse_lazy
+from .._base.dask_types import is_lazy
 from .._base.estimator import (
     BaseEstimator,
     ClassNamePrefixFeaturesOutMixin,
@@ -39,15 +39,15 @@ from .._base.progress import progress_shown
 from .._base.rng import draw_seeds
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features
-from .._data.frames import labels_frame, library_of
+from .._data.frames import library_of
 from .._data.plausibility import question_features
 from .._kernels.labels.distinct import RowKeys
 from .._kernels.runtime.memory import refusing
 from .._kernels.runtime.threads import one_blas_thread
 from .._members.labeling import KEEP
-from .._results.matrices import consensus_matrix, linkage_matrix, merges_of
+from .._results.model import FittedModel
 from .._results.summary import summary
-from .._results.view import UNSTABLE, Fitted
+from .._results.view import UNSTABLE, instability_of
 from ..consensus import BaseConsensus, method, methods
 from ..errors import GuessWarning, InputError, InstabilityWarning, warn
 from ..generate import PREPARATIONS, suitable
@@ -90,7 +90,7 @@ WHOLE = {
 
 
 class ConsensusClustering(
-    PlacesRows, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
+    PlacesRows, FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
     """Cluster features by consensus: many base clusterings are combined into one clustering.
 
@@ -353,7 +353,7 @@ class ConsensusClustering(
     def _warn_of_instability(self) -> None:
         """Estimate :attr:`stability_`, and warn if it is low."""
         if self.stability_ < UNSTABLE:
-            warn(Fitted.from_estimator(self).instability, InstabilityWarning, stacklevel=5)
+            warn(instability_of(self.stability_, self.n_clusters_), InstabilityWarning, stacklevel=5)
 
     def _study(self, X: Any, sample_weight: Any) -> ChooseKResult:
         """Choose the number of clusters, and warn if it is one."""
@@ -418,14 +418,6 @@ class ConsensusClustering(
         names = suitable(features)
         return "standardize" if "standardize" in names else "tf-idf"
 
-    def to_local(self: Model) -> Model:
-        """The same model without anything lazy.
-
-        After a fit to Dask features it is the model of the distinct objects with their weights.
-        """
-        check_is_fitted(self, "method_")
-        return getattr(self, "_local", self)
-
     @property
     def membership_(self) -> np.ndarray:
         if self._rows_of_ensemble is None:  # lazy
@@ -452,7 +444,8 @@ class ConsensusClustering(
     def messages_(self) -> list[str]:
         study = vars(self).get("study_")
         said = [] if study is None or study.n_clusters > 1 else [self._one_cluster]
-        return [*said, *self.method_.messages_]
+        unstable = instability_of(vars(self).get("_stability"), self.n_clusters_)
+        return [*said, *self.method_.messages_, *([unstable] if unstable else [])]
 
     @property
     def stability_(self) -> float:
@@ -495,51 +488,19 @@ class ConsensusClustering(
         """Cluster X and return the cluster of every object."""
         return self.fit(X, y, sample_weight=sample_weight, must_link=must_link).labels_
 
-    def save(self, path: Any) -> None:
-        """Write the model to a file, without pickle; :func:`consilience.load` reads it.
-
-        See :func:`consilience.io.save`.
-        """
-        from ..io import save
-
-        refuse_lazy(getattr(self, "labels_", None), "save")
-        save(self, path)
-
     def summary(self) -> str:
         """A short text: the clusters, their sizes and confidence, and the warnings."""
         check_is_fitted(self, "method_")
         return summary(self)
 
-    def report(self, path: Any = None, X: Any = None, **options: Any) -> Any:
-        """Write a page about the model to ``path``; options are those of :func:`consilience.report`."""
-        from .. import report
+    def _combined_by(self) -> BaseConsensus:
+        return self.method_
 
-        return report(self, X, path=path, **options)
+    def _rows_in_ensemble(self) -> np.ndarray | None:
+        return self._rows_of_ensemble
 
-    def to_frame(self) -> Any:
-        """A data frame of label and confidence of each object.
-
-        It belongs to the library of the frame that ``fit`` was given, otherwise to pandas. A pandas frame is
-        indexed by row names (or positions); other frames have the names, if there are any, in a column
-        ``sample``.
-        """
-        check_is_fitted(self, "method_")
-        if is_lazy(self.labels_):
-            return self.method_.to_frame()
-        return labels_frame(self.labels_, self.confidence_, self._sample_names, self._library)
-
-    def consensus_matrix(self) -> np.ndarray:
-        """(n_samples, n_samples) how often two rows are in one cluster, as in the consensus methods."""
-        check_is_fitted(self, "method_")
-        refuse_lazy(self.labels_, "consensus_matrix()")
-        return consensus_matrix(self.method_, self._rows_of_ensemble)
-
-    def linkage_matrix(self) -> np.ndarray:
-        """The tree of a method that builds one, as :mod:`scipy.cluster.hierarchy` takes it."""
-        check_is_fitted(self, "method_")
-        refuse_lazy(self.labels_, "linkage_matrix()")
-        inverse = self.method_.distinct_.inverse[self._rows_of_ensemble]
-        return linkage_matrix(merges_of(self.method_), self.method_.heights_, inverse)
+    def _names_of_rows(self) -> list[Any] | None:
+        return self._sample_names
 
     def _n_clusters(self) -> Any:
         """The number given here, or that of the consensus estimator; None or "auto" if neither is given."""

@@ -25,6 +25,9 @@ def summary(model: Any) -> str:
             f"  agreement with the base clusterings: mean NMI {method.consensus_nmi_:.2f} "
             f"(average linkage: {method.baseline_nmi_:.2f})"
         )
+    stability = vars(model).get("_stability")  # of a pipeline whose fit estimated it
+    if stability is not None and not np.isnan(stability):
+        lines.append(f"  stability: {stability:.2f} (estimated adjusted Rand index to another seed's answer)")
     if not is_lazy(model.confidence_):
         confidence = np.asarray(model.confidence_)
         doubtful = int((confidence < DOUBTFUL).sum())

@@ -30,8 +30,9 @@ def list_methods() -> Any:
         One row per method, indexed by ``name``, which ``method=`` of :class:`ConsensusClustering` and the
         command line take. Columns are the ``address`` of the class, ``takes`` ("base clusterings", "features"
         or "features of several tasks"), ``works_on``, a ``summary`` in one sentence, and the ``page`` of the
-        documentation. ``works_on`` says with what time and memory grow; for methods on pairs it is the square
-        of the number of distinct objects.
+        documentation. ``works_on`` says what the method computes with: the cost of most methods on pairs
+        grows with the square of the number of distinct objects, that of most others with the number itself.
+        docs/which-method.md has measured times and memory for up to 100,000 objects.
 
     Examples
     --------

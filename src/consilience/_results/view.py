@@ -29,6 +29,17 @@ MOST_BETWEEN = 1000
 MOST_CLUSTERINGS, MOST_COMPARED = 100, 20_000
 
 
+def instability_of(stability: float | None, n_clusters: int) -> str:
+    """The message that another seed can give a very different answer, if it can; else empty."""
+    if stability is None or math.isnan(stability) or stability >= UNSTABLE:
+        return ""
+    return (
+        f"This clustering depends on chance: with another seed the adjusted Rand index to it would be "
+        f"about {stability:.2f}, estimated from the answers to halves of its base clusterings. The data may "
+        f"not have {n_clusters} separate clusters: try another n_clusters, or more n_clusterings."
+    )
+
+
 @dataclass
 class Fitted:
     """A consensus and the evidence behind it. Every number is computed once, at its first access.
@@ -273,14 +284,7 @@ class Fitted:
     @property
     def instability(self) -> str:
         """The message that another seed can give a very different answer, if it can; else empty."""
-        known = self.seed_agreement
-        if known is None or known >= UNSTABLE:
-            return ""
-        return (
-            f"This clustering depends on chance: with another seed the adjusted Rand index to it would be "
-            f"about {known:.2f}, estimated from the answers to halves of its base clusterings. The data may "
-            f"not have {self.n_clusters} separate clusters: try another n_clusters, or more n_clusterings."
-        )
+        return instability_of(self.seed_agreement, self.n_clusters)
 
     @property
     def contradiction(self) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _register
-from .._base.dask_types import is_lazy, refuse_lazy
+from .._base.dask_types import is_lazy
 from .._base.estimator import (
     BaseMethod,
     ClassNamePrefixFeaturesOutMixin,
@@ -37,7 +37,7 @@ from .._base.rng import make_rng
 from .._data.distinct import Compressed
 from .._data.ensemble import Ensemble, as_ensemble, say_unseen
 from .._data.features import Features
-from .._data.frames import labels_frame, library_of
+from .._data.frames import library_of
 from .._data.links import join, linked_groups
 from .._data.soft import SoftCompressed, SoftEnsemble
 from .._evidence.prediction import Predictor, TopClusters, check_top, codes_of, memberships_of, say_unknown
@@ -45,7 +45,7 @@ from .._evidence.table import Evidence, agreement_beside_baseline, sizes_of
 from .._kernels.cut.partition import compact, merge_small
 from .._kernels.runtime.memory import WITHOUT_PAIRS, refusing
 from .._kernels.runtime.threads import one_blas_thread
-from .._results.matrices import consensus_matrix, linkage_matrix, merges_of
+from .._results.model import FittedModel
 from ..errors import InputError, LowAgreementWarning, MergedLabelsWarning, warn
 
 #: The method whose ``fit`` it is; jedi would take Self for the base class.
@@ -141,7 +141,7 @@ class _Membership:
         return distinct.expand(model._predictor.shares(rows)[1])
 
 
-class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMethod):
+class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMethod):
     """Base of the methods that turn an ensemble into one clustering.
 
     A subclass lists its parameters in ``__init__`` (stored only), their rules in ``_constraints``, and
@@ -614,79 +614,8 @@ class BaseConsensus(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMetho
         """Number of columns of :meth:`transform`, for their names."""
         return self._predictor.n_clusters
 
-    # What users do next ------------------------------------------------------------------------------------
-
-    def save(self, path: Any) -> None:
-        """Write the model to a file, without pickle; :func:`consilience.load` reads it.
-
-        See :func:`consilience.io.save`.
-        """
-        from ..io import save
-
-        refuse_lazy(getattr(self, "labels_", None), "save")
-        save(self, path)
-
-    def to_local(self: Fitted) -> Fitted:
-        """Return the model without lazy attributes.
-
-        After a fit to a Dask ensemble, this is the model of its distinct objects with their weights.
-        """
-        check_is_fitted(self, "labels_")
-        return getattr(self, "_local", self)
-
-    def report(self, path: Any = None, X: Any = None, **options: Any) -> Any:
-        """Write a page about the model to ``path``; see :func:`consilience.report` for the options."""
-        from .. import report
-
-        return report(self, X, path=path, **options)
-
-    def to_frame(self) -> Any:
-        """Return a data frame of labels and confidence.
-
-        It comes from the library of the data frame that ``fit`` got, else from pandas; after a fit to Dask
-        data, from Dask. A pandas frame is indexed by sample name (or position); other frames have the names,
-        if there are any, in a column ``sample``.
-        """
-        check_is_fitted(self, "labels_")
-        if is_lazy(self.labels_):
-            from ..dask.fitting import frame_lazily
-
-            return frame_lazily(self)
-        return labels_frame(self.labels_, self.confidence_, self.sample_names_, self._library)
-
-    def consensus_matrix(self) -> np.ndarray:
-        """Return how often each two objects are together in the base clusterings.
-
-        An entry is the share of the clusterings that put both objects together, among those that saw both.
-        Base clusters are weighted by ``cluster_reliability_`` in methods that learn it (LWEA, LWSC, LWGP,
-        SCCABG, CESHL), else clusterings by ``clustering_weights_`` in methods that learn these; otherwise,
-        and for soft clusterings, all have equal weight. Raises
-        :class:`~consilience.errors.NotEnoughMemoryError` if 8 n_samples^2 bytes do not fit.
-
-        Returns
-        -------
-        array (n_samples, n_samples)
-            Values from 0 to 1, with 1 on the diagonal, in the order of the objects of ``fit``.
-        """
-        check_is_fitted(self, "labels_")
-        refuse_lazy(self.labels_, "consensus_matrix()")
-        return consensus_matrix(self)
-
-    def linkage_matrix(self) -> np.ndarray:
-        """Return the tree of a method that builds one, in the format of :mod:`scipy.cluster.hierarchy`.
-
-        Use it for ``dendrogram`` and ``fcluster``: ``fcluster(model.linkage_matrix(), 3, "maxclust")``.
-        Methods with ``heights_`` have a tree.
-
-        Returns
-        -------
-        array (n_samples - 1, 4)
-            Leaves are the objects of ``fit`` in their order. Objects that no clustering tells apart are
-            joined first, at height 0.
-        """
-        check_is_fitted(self, "labels_")
-        refuse_lazy(self.labels_, "linkage_matrix()")
-        return linkage_matrix(merges_of(self), self.heights_, self.distinct_.inverse)
+    def _names_of_rows(self) -> list[Any] | None:
+        return self.sample_names_
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

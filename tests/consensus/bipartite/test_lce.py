@@ -75,6 +75,8 @@ def test_vectors_are_those_of_all_objects(seed, missing):
 
 @pytest.mark.parametrize(("variant", "expected"), [("rm", [0.833, 0.604]), ("cts", [0.875, 0.651])])
 def test_figures_of_lung(shared_dir, variant, expected):
-    make = lambda c: cs.consensus.LCE(c, variant=variant, decay=0.9, random_state=0)  # noqa: E731
+    def make(c):
+        return cs.consensus.LCE(c, variant=variant, decay=0.9, random_state=0)
+
     mean, _ = row(shared_dir, make, "lung203")
     assert np.allclose(mean[:2], expected, atol=0.005)

@@ -58,7 +58,7 @@ def jaccard(K: Any, offsets: np.ndarray) -> Any:
 
 
 def shared_neighbors(
-    labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = None
+    labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, *, n_jobs: int | None = -1
 ) -> list[np.ndarray]:
     """For each clustering (k_i, k_i): sum over all base clusters c of min(J_ac, J_bc), a and b its own.
 
@@ -80,7 +80,10 @@ def shared_neighbors(
 
 @kernel
 def _likeness(codes, offsets, weights, i):
-    """(k_i, k) the rows of J that are clusters of clustering i."""
+    """(k_i, k) the rows of J that are clusters of clustering i.
+
+    The codes of clustering j are below offsets[j + 1] - offsets[j], as in every ensemble.
+    """
     m, u = codes.shape
     k_i = offsets[i + 1] - offsets[i]
     J = np.zeros((k_i, offsets[m]))

@@ -125,7 +125,7 @@ def transfer_cut_linked(
     weights: np.ndarray,
     count: int,
     *,
-    n_jobs: int | None = None,
+    n_jobs: int | None = -1,
 ) -> Transfer:
     """The cut for B = Y Z, Y (u, k) the indicator of the labels.
 

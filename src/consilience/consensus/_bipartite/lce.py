@@ -2,19 +2,19 @@
 
     An object also belongs, to a lesser degree, to clusters similar to its own.
 
-
     wct_ab = sum over base clusters c of min(J_ac, J_bc),   a, b of the same clustering                    (1)
     Z_ab = decay wct_ab / largest wct,   Z_aa = 1,   0 across clusterings                                  (2)
     RM = Y Z (u, k), of which the graph between objects and base clusters is cut                           (3)
-    CTS: E_pq = mean over clusterings that saw both of Z[cluster of p, cluster of q]; average linkage(4)
+    CTS: E_pq = mean over clusterings that saw both of Z[cluster of p, cluster of q]; average linkage (4)
 
 J (k, k) Jaccard overlap of base clusters, Y (u, k) their indicator.
 
 References
 ----------
 N. Iam-On, T. Boongoen and S. Garrett, "LCE: a link-based cluster ensemble method for improved gene expression
-data analysis", Bioinformatics 26(12), 2010. N. Iam-On, T. Boongoen, S. Garrett and C. Price, "A link-based
-approach to the cluster ensemble problem", IEEE TPAMI 33(12), 2011.
+data analysis", Bioinformatics 26(12), 2010.
+N. Iam-On, T. Boongoen, S. Garrett and C. Price, "A link-based approach to the cluster ensemble problem", IEEE
+TPAMI 33(12), 2011.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .._base import BaseConsensus, Solution
 
 
 def linked_clusters(
-    labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, decay: float, *, n_jobs: int | None = None
+    labels: np.ndarray, offsets: np.ndarray, weights: np.ndarray, decay: float, *, n_jobs: int | None = -1
 ) -> sp.csr_array:
     """Z (k, k), Eqs. (1) and (2); the identity if no base cluster overlaps two clusters of one clustering."""
     blocks = shared_neighbors(labels, offsets, weights, n_jobs=n_jobs)
@@ -81,8 +81,10 @@ class LCE(BaseConsensus):
 
     Notes
     -----
-    "rm" takes O(u m^2 + u k^2) time and 24 u k + 32 k^2 bytes, "cts" O(u^2 m) time and 8 u^2 + 16 u k bytes
-    (twice the u^2 with missing labels). An error is raised beforehand if they do not fit. With missing
+    The links take O(u m^2 + k sum_i k_i^2 / 2) time, where clustering i has k_i clusters, and 8 k k_i bytes a
+    thread. "rm" then applies the refined graph without forming it, O(u m) a step; up to 1,000 base clusters
+    it is formed. "cts" takes O(u^2 m) time and 8 u^2 + 16 u k + 16 k^2 bytes (twice the u^2 with missing
+    labels). An error is raised beforehand if the links, or the matrices of "cts", do not fit. With missing
     labels, overlaps are taken over the objects that both clusterings saw, and an object has no links to
     clusters of a clustering that did not see it.
 

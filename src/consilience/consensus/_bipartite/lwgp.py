@@ -14,8 +14,9 @@ is formed.
 References
 ----------
 D. Huang, C.-D. Wang and J.-H. Lai, "Locally weighted ensemble clustering", IEEE Transactions on Cybernetics
-48(5), 2018. Z. Li, X.-M. Wu and S.-F. Chang, "Segmentation using superpixels: a bipartite graph partitioning
-approach", CVPR 2012.
+48(5), 2018.
+Z. Li, X.-M. Wu and S.-F. Chang, "Segmentation using superpixels: a bipartite graph partitioning approach",
+CVPR 2012.
 """
 
 from __future__ import annotations

@@ -216,8 +216,8 @@ class SCCABG(BaseConsensus):
     References
     ----------
     P. Zhou, X. Liu, L. Du, X. Li, "Self-paced adaptive bipartite graph learning for consensus clustering",
-    ACM TKDD 17(5), 2023. P. Zhou, L. Du, X. Li, "Self-paced consensus clustering with bipartite graph", IJCAI
-    2020.
+    ACM TKDD 17(5), 2023.
+    P. Zhou, L. Du, X. Li, "Self-paced consensus clustering with bipartite graph", IJCAI 2020.
 
     Examples
     --------

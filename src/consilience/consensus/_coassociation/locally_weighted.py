@@ -15,7 +15,8 @@ objects. There are two ways to find clusters in A:
 References
 ----------
 D. Huang, C.-D. Wang and J.-H. Lai, "Locally weighted ensemble clustering", IEEE Transactions on Cybernetics
-48(5), 2018. D. Huang, C.-D. Wang, J.-H. Lai and C.-K. Kwoh, "Toward multidiversified ensemble clustering of
+48(5), 2018.
+D. Huang, C.-D. Wang, J.-H. Lai and C.-K. Kwoh, "Toward multidiversified ensemble clustering of
 high-dimensional data: from subspaces to metrics and beyond", IEEE Transactions on Cybernetics 52(11), 2022.
 """
 

@@ -13,7 +13,8 @@ roots are taken entry by entry.
 References
 ----------
 T. Li, C. Ding and M. Jordan, "Solving consensus and semi-supervised clustering problems using nonnegative
-matrix factorization", ICDM 2007. T. Li and C. Ding, "Weighted consensus clustering", SDM 2008.
+matrix factorization", ICDM 2007.
+T. Li and C. Ding, "Weighted consensus clustering", SDM 2008.
 """
 
 from __future__ import annotations

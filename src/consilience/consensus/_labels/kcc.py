@@ -12,11 +12,11 @@ the distinct objects. The definitions of U, f and v for all four utilities are i
 References
 ----------
 J. Wu, H. Liu, H. Xiong, J. Cao and J. Chen, "K-means-based consensus clustering: a unified view", IEEE
-Transactions on Knowledge and Data Engineering 27(1), 2015. A. Topchy, A. K. Jain and W. Punch, "Clustering
-ensembles: models of consensus and weak partitions", IEEE Transactions on Pattern Analysis and Machine
-Intelligence 27(12), 2005 (quadratic mutual information: the category utility). H. Liu, R. Zhao, H. Fang, F.
-Cheng, Y. Fu and Y.-Y. Liu, "Entropy-based consensus clustering for patient stratification", Bioinformatics
-33(17), 2017.
+Transactions on Knowledge and Data Engineering 27(1), 2015.
+A. Topchy, A. K. Jain and W. Punch, "Clustering ensembles: models of consensus and weak partitions", IEEE
+Transactions on Pattern Analysis and Machine Intelligence 27(12), 2005 (quadratic mutual information: the
+category utility). H. Liu, R. Zhao, H. Fang, F. Cheng, Y. Fu and Y.-Y. Liu, "Entropy-based consensus
+clustering for patient stratification", Bioinformatics 33(17), 2017.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ change their group as long as (3) falls. So (1) never rises, and ends where no B
 References
 ----------
 E. Dimitriadou, A. Weingessel and K. Hornik, "A combination scheme for fuzzy clustering", International
-Journal of Pattern Recognition and Artificial Intelligence 16(7), 2002. K. Hornik, "A CLUE for CLUster
-Ensembles", Journal of Statistical Software 14(12), 2005.
+Journal of Pattern Recognition and Artificial Intelligence 16(7), 2002.
+K. Hornik, "A CLUE for CLUster Ensembles", Journal of Statistical Software 14(12), 2005.
 """
 
 from __future__ import annotations

@@ -11,10 +11,10 @@ loops end when no object moves.
 References
 ----------
 E. Dimitriadou, A. Weingessel and K. Hornik, "A combination scheme for fuzzy clustering", International
-Journal of Pattern Recognition and Artificial Intelligence 16(7), 2002. H. G. Ayad and M. S. Kamel,
-"Cumulative voting consensus method for partitions with variable number of clusters", IEEE Transactions on
-Pattern Analysis and Machine Intelligence 30(1), 2008. N. Nguyen and R. Caruana, "Consensus clusterings", ICDM
-2007.
+Journal of Pattern Recognition and Artificial Intelligence 16(7), 2002.
+H. G. Ayad and M. S. Kamel, "Cumulative voting consensus method for partitions with variable number of
+clusters", IEEE Transactions on Pattern Analysis and Machine Intelligence 30(1), 2008.
+N. Nguyen and R. Caruana, "Consensus clusterings", ICDM 2007.
 """
 
 from __future__ import annotations
