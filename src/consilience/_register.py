@@ -180,6 +180,26 @@ FUNCTIONS = (
     Entry("report", "_reporting"),
     Entry("save", "io"),
 )
+#: What rooms that are built on models do for them. A model asks for it by name (:func:`offered`), because it
+#: does not know these rooms.
+OFFERED = {
+    entry.name: entry
+    for entry in (
+        Entry("Rows", "dask.generation"),
+        Entry("choose_k", "_choosing"),
+        Entry("fit_lazily", "dask.fitting"),
+        Entry("frame_lazily", "dask.fitting"),
+        Entry("learn_lazily", "dask.generation"),
+        Entry("pairs_of", "dask.measures"),
+        Entry("predict_lazily", "dask.fitting"),
+        Entry("predict_rows_lazily", "dask.generation"),
+        Entry("report", "_reporting"),
+        Entry("sampled", "dask.generation"),
+        Entry("save", "io"),
+        Entry("score_lazily", "dask.fitting"),
+        Entry("summary", "_results.summary"),
+    )
+}
 ROOMS = ("anndata", "consensus", "dask", "errors", "generate", "io", "metrics", "multitask", "plot")
 #: Rooms whose names are also those of other packages or of modules of Python.
 NAMESAKES = ("anndata", "dask", "io")
@@ -196,6 +216,11 @@ def _address(name: str) -> str:
         if entry.name.lower() == name.replace("_", "").lower():
             return f"cs.{address(entry)}"
     return ""
+
+
+def offered(name: str) -> Any:
+    """What :data:`OFFERED` holds by this name, imported when it is first needed."""
+    return OFFERED[name].load()
 
 
 def lazily(

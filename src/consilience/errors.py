@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+from types import FrameType
 
 __all__ = [
     "ConsilienceError",
@@ -71,9 +73,17 @@ class InstabilityWarning(ConsilienceWarning):
     """Another seed would give a very different clustering."""
 
 
-def warn(message: str, category: type[Warning] = ConsilienceWarning, *, stacklevel: int = 3) -> None:
-    """Issue a warning; all warnings of the library are issued here."""
-    warnings.warn(message, category, stacklevel=stacklevel)
+#: Packages that call this one for the user; a warning is not about their lines.
+_BETWEEN = frozenset({__name__.partition(".")[0], "contextlib", "dask", "joblib", "sklearn"})
+
+
+def warn(message: str, category: type[Warning] = ConsilienceWarning) -> None:
+    """Issue a warning about the user's line; all warnings of the library are issued here."""
+    frame: FrameType | None = sys._getframe(1)
+    depth = 2
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        frame, depth = frame.f_back, depth + 1
+    warnings.warn(message, category, stacklevel=depth if frame is not None else 2)
 
 
 def need(module: str, extra: str, purpose: str):

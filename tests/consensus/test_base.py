@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
 import consilience as cs
 from consilience._base.progress import progress_shown
@@ -78,6 +79,13 @@ def test_an_answer_that_its_inputs_contradict_is_said_and_the_remedy_helps(c, mi
     assert helped.messages_ == []
     assert helped.consensus_nmi_ == pytest.approx(helped.baseline_nmi_, rel=1e-12)
     assert helped.baseline_nmi_ == pytest.approx(model.baseline_nmi_, rel=1e-12)
+
+
+def test_a_warning_is_about_the_line_of_the_user_through_scikit_learn_too():
+    labels, _ = planted(0, n=120, m=12, c=3)
+    with pytest.warns(LowAgreementWarning) as caught:
+        make_pipeline(Blind(3)).fit(labels)
+    assert caught[0].filename == __file__
 
 
 def test_agreement_is_the_mean_nmi(seed):

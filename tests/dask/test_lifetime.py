@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import time
+import weakref
 
 import dask.array as da
 import numpy as np
@@ -168,3 +169,17 @@ def test_they_outlive_all_workers(results, mortal):
     mortal.wait_for_workers(1, timeout=60)
     for name, one in found.items():
         np.testing.assert_array_equal(one.compute(), expected(name), err_msg=name)
+
+
+def test_predicting_leaves_nothing_in_a_model(tmp_path):
+    """A model can be saved afterwards, and is freed when nobody holds it."""
+    model = cs.ConsensusClustering(3, generator="kmeans", n_clusterings=3, random_state=0).fit(X)
+    before = set(vars(model))
+    labels = model.predict(da.from_array(X, chunks=(150, -1))).compute()
+    np.testing.assert_array_equal(labels, model.labels_)
+    assert set(vars(model)) == before
+    model.save(tmp_path / "model.consilience")
+    gone = weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None

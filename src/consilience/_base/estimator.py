@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from .. import _register
 from ..errors import InputError, warn
 from .parameters import Rule
 
@@ -60,18 +61,26 @@ def check_n_clusters(n_clusters: Any, owner: str, remedy: str) -> None:
         )
 
 
-def fit_with(model: Any, n_clusters: int, fit: Callable[[Any], Any]) -> Any:
-    """Fit a model with a number of clusters that was chosen for it.
-
-    The parameters of the model do not change: a twin is fitted, and the model takes over what it learned.
-    """
-    twin = copy.copy(model)
-    twin.n_clusters = n_clusters
-    fit(twin)
+def forget(model: Any) -> None:
+    """Remove what an earlier fit learned: with other settings, a fit may learn other things."""
     parameters = model.get_params(deep=False)
     for name in [name for name in vars(model) if name.endswith("_") and name not in parameters]:
         delattr(model, name)
-    vars(model).update((name, value) for name, value in vars(twin).items() if name not in parameters)
+
+
+def take_over(model: Any, other: Any) -> None:
+    """Replace what a model learned by what another one of the same class learned."""
+    forget(model)
+    parameters = model.get_params(deep=False)
+    vars(model).update((name, value) for name, value in vars(other).items() if name not in parameters)
+
+
+def fit_with(model: Any, n_clusters: int, fit: Callable[[Any], Any]) -> Any:
+    """Fit a model with a number of clusters that was chosen for it, which its parameters do not show."""
+    twin = copy.copy(model)
+    twin.n_clusters = n_clusters
+    fit(twin)
+    take_over(model, twin)
     return model
 
 
@@ -127,11 +136,7 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     @final
     def _keep(self, solution: Solution, learned: Mapping[str, Any]) -> None:
         """Set ``name_`` for everything learned; called by ``_store``, which ``fit`` calls."""
-        # Other settings may learn other things: nothing of an earlier fit is left beside the results of this
-        # one.
-        parameters = self.get_params(deep=False)
-        for name in [name for name in vars(self) if name.endswith("_") and name not in parameters]:
-            delattr(self, name)
+        forget(self)
         for name, value in {**solution.extra, **learned}.items():
             setattr(self, f"{name}_", value)
         self.history_ = solution.history
@@ -142,12 +147,10 @@ class BaseMethod(ClusterMixin, BaseEstimator):
             shortfall = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
             said = f"{type(self).__name__} did not converge in {self.n_iter_} {self._steps}: {shortfall}."
             self.messages_.insert(0, said)
-            warn(said, ConvergenceWarning, stacklevel=5)
+            warn(said, ConvergenceWarning)
 
     # What users do next ------------------------------------------------------------------------------------
 
     def summary(self) -> str:
         """A short text: the clusters, their sizes and confidence, and the warnings."""
-        from .._results.summary import summary
-
-        return summary(self)
+        return _register.offered("summary")(self)

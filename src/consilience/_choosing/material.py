@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from .. import _register
 from .._base.dask_types import is_lazy
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features, check_not_of_columns
@@ -99,7 +100,7 @@ def take_features(
     else:
         features = as_features(X)
         if features is not X:
-            question_features(features, X, "pass them as choose_k(ensemble=X)", stacklevel=4)
+            question_features(features, X, "pass them as choose_k(ensemble=X)")
         n, d = features.shape
         if given is not None and given.n_samples != n:
             check_not_of_columns(given.labels, features.shape, "The ensemble")
@@ -146,9 +147,7 @@ def _drawn_lazily(
 
     No other rows are loaded.
     """
-    from ..dask.generation import Rows
-
-    rows = Rows.of(X, sample_weight)
+    rows = _register.offered("Rows").of(X, sample_weight)
     sample = _drawn(rows.n_samples, most, settings)
     return rows.take(sample), rows.n_samples, sample
 

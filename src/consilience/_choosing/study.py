@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
+from .. import _register
 from .._base.parameters import listed
 from .._data.ensemble import Ensemble
 from ..errors import InputError, need
@@ -234,9 +235,7 @@ class ChooseKResult:
 
     def save(self, path: Any) -> None:
         """Write the study to a file, without pickle; :func:`consilience.load` reads it."""
-        from ..io import save
-
-        save(self, path)
+        _register.offered("save")(self, path)
 
     def _to_parts(self) -> dict[str, Any]:
         """Its parts by name, for files of models; consensus methods unfitted, as they can be fitted again."""

@@ -139,8 +139,7 @@ class Ensemble(Named):
         if intake is not None:
             intake.clustering_names = self._names
             told = clustering_names is not None or sample_names is not None
-            deep = 4 if intake is labels else 3
-            question(intake, told=told and intake.container != "table", stacklevel=deep)
+            question(intake, told=told and intake.container != "table")
             self._library = intake.library
         self._name_objects(sample_names, sample_weight)
         if recipes is not None:
@@ -533,7 +532,7 @@ def as_ensemble(labels: Any, sample_weight: Any = None) -> Ensemble:
 def question_labels(ensemble: Ensemble, *, told: bool = True) -> None:
     """Raise or warn if labels that were not yet questioned look like something else."""
     names = ensemble.clustering_names if ensemble.has_names else None
-    question(Intake(ensemble.labels, ensemble.categories, names, container="array"), told=told, stacklevel=3)
+    question(Intake(ensemble.labels, ensemble.categories, names, container="array"), told=told)
 
 
 def _has_text(values: Any) -> bool:

@@ -52,15 +52,15 @@ _FEATURES = (
 )
 
 
-def question(intake: Intake, *, told: bool, stacklevel: int) -> None:
+def question(intake: Intake, *, told: bool) -> None:
     """Raise or warn if the labels look like something else; ``told`` if the user named rows or columns."""
     _check_filled(intake)
     if intake.container == "known":
         return
     _check_pairs(intake)
-    _check_columns(intake, stacklevel + 1)
+    _check_columns(intake)
     if not told:
-        _check_orientation(intake, stacklevel + 1)
+        _check_orientation(intake)
 
 
 def _check_filled(intake: Intake) -> None:
@@ -117,7 +117,7 @@ def _same(a: np.ndarray, b: np.ndarray) -> bool:
 # Features and identifiers ----------------------------------------------------------------------------------
 
 
-def _check_columns(intake: Intake, stacklevel: int) -> None:
+def _check_columns(intake: Intake) -> None:
     n, m = intake.labels.shape
     own, lonely, measured = [], [], []  # every object has a label of its own; nearly every; fractions
     for i, values in enumerate(intake.categories):
@@ -145,7 +145,6 @@ def _check_columns(intake: Intake, stacklevel: int) -> None:
             f"identifier has: "
             f"it counts as a clustering that keeps all objects apart. Leave it out, or give it as "
             f"{_names_of(intake)}.",
-            stacklevel=stacklevel + 1,
         )
     if measured:
         i = measured[0]
@@ -154,14 +153,12 @@ def _check_columns(intake: Intake, stacklevel: int) -> None:
             f"({len(intake.categories[i])} among {n} objects, such as {_fraction(intake, i):g}), as "
             f"measurements have: "
             "each value counts as a cluster. Leave it out if it is not a clustering.",
-            stacklevel=stacklevel + 1,
         )
     if lonely:
         warn(
             f"{_called(intake, lonely, start=True)} {_has(lonely)} nearly as many clusters "
             f"({len(intake.categories[lonely[0]])}) as objects ({n}). Leave it out if it is not a "
             f"clustering.",
-            stacklevel=stacklevel + 1,
         )
 
 
@@ -212,7 +209,7 @@ def _names_of(intake: Intake) -> str:
 # Orientation -----------------------------------------------------------------------------------------------
 
 
-def _check_orientation(intake: Intake, stacklevel: int) -> None:
+def _check_orientation(intake: Intake) -> None:
     """Warn of many more clusterings than objects, or refuse them.
 
     Rows of an array, a list of lists, a data frame or a file are objects; a list given to
@@ -247,7 +244,7 @@ def _check_orientation(intake: Intake, stacklevel: int) -> None:
         f"Pass numpy.array(list(labels.values())), whose rows are objects, {turned}",
     }[intake.container]
     if not refused:
-        warn(f"{told}.", OrientationWarning, stacklevel=stacklevel + 1)
+        warn(f"{told}.", OrientationWarning)
         return
     read = "load the table yourself and name them" if intake.container == "table" else "say so by naming them"
     raise InputError(
@@ -267,7 +264,7 @@ _COMPARED = 50
 _AGREE = 0.5
 
 
-def question_features(features: Features, given: Any, remedy: str, *, stacklevel: int) -> None:
+def question_features(features: Features, given: Any, remedy: str) -> None:
     """Warn if features look like labels, or the list ``given`` for them like one of label vectors.
 
     ``remedy`` says how to give labels.
@@ -280,7 +277,6 @@ def question_features(features: Features, given: Any, remedy: str, *, stacklevel
             f"cs.Ensemble.from_clusterings(X) to a consensus method, or to choose_k as ensemble. If they are "
             f"features, numpy.array(X) says so.",
             GuessWarning,
-            stacklevel=stacklevel + 1,
         )
         return
     if looks_like_labels(features.X):
@@ -291,7 +287,6 @@ def question_features(features: Features, given: Any, remedy: str, *, stacklevel
             f"features, "
             "cs.io.Features(X) says so.",
             GuessWarning,
-            stacklevel=stacklevel + 1,
         )
 
 

@@ -188,14 +188,13 @@ def check_top(n: Any) -> None:
     check("n", n, Integer(1))
 
 
-def say_unknown(labels: np.ndarray, names: list[Any] | None, why: str, *, stacklevel: int = 4) -> None:
+def say_unknown(labels: np.ndarray, names: list[Any] | None, why: str) -> None:
     """One warning about the objects that got no cluster."""
     lost = np.flatnonzero(labels < 0)
     if lost.size:
         shown = listed(lost if names is None else (repr(names[i]) for i in lost))
         warn(
             f"{lost.size} of {len(labels)} objects ({shown}) {why}, so they get the label -1.",
-            stacklevel=stacklevel,
         )
 
 

@@ -182,6 +182,5 @@ def assemble(
             f"{len(short)} of {len(recipes)} clusterings have fewer clusters than asked for (base "
             f"clusterings {listed(short)}): the rows they were made from have too few distinct values. Ask "
             "for fewer clusters or use more features.",
-            stacklevel=4,
         )
     return ensemble

@@ -229,7 +229,7 @@ class Views:
             self.names = [preprocess] * len(seeds)
             _check_suits(preprocess, features.X)
         if preprocess == "none" and self._columns is not None:
-            _note_scales(features, self._columns, "'standardize' or 'diverse'", stacklevel=5)
+            _note_scales(features, self._columns, "'standardize' or 'diverse'")
 
     def __len__(self) -> int:
         """Number of members."""
@@ -250,12 +250,9 @@ class Views:
 
 
 def prepared(features: Features, preprocess: str, *, n_jobs: int | None = -1) -> Features:
-    """The features as a member sees them that is prepared in this one way.
-
-    For functions whose callers users call: a warning about the scales of columns names the user's line.
-    """
+    """The features as a member sees them that is prepared in this one way."""
     if preprocess == "none":
-        _note_scales(features, Columns(features.X), "'standardize'", stacklevel=6)
+        _note_scales(features, Columns(features.X), "'standardize'")
     return next(iter(Views(preprocess, features, [0], n_jobs=n_jobs, note=False))).features
 
 
@@ -480,7 +477,7 @@ def _ensure_copy(name: str, X: Any, kept: int) -> None:
     )
 
 
-def _note_scales(features: Features, columns: Columns, remedies: str, *, stacklevel: int) -> None:
+def _note_scales(features: Features, columns: Columns, remedies: str) -> None:
     """Name the columns that distances hardly see beside the widest, and the preparations that help."""
     spans = columns.half_range
     widest = int(spans.argmax())
@@ -498,5 +495,4 @@ def _note_scales(features: Features, columns: Columns, remedies: str, *, stackle
         f"that range "
         f"({listed(column(j) for j in narrow.tolist())}), so distances hardly see them. If they should "
         f"count, use preprocess={remedies}, or scale X.",
-        stacklevel=stacklevel,
     )

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .. import generate
+from .. import _register, generate
 from .._base.dask_types import is_lazy
 from .._base.estimator import (
     BaseEstimator,
@@ -21,6 +21,7 @@ from .._base.estimator import (
     TransformerMixin,
     check_n_clusters,
     fit_with,
+    forget,
 )
 from .._base.names import Named, check_names, find
 from .._base.parameters import (
@@ -53,7 +54,7 @@ from ..errors import GuessWarning, InputError, InstabilityWarning, warn
 from ..generate import PREPARATIONS, suitable
 from .defaults import AUTO, Plan, check_params, fill_in, is_auto
 from .members import is_clusterer, make_members
-from .new_rows import PlacesRows
+from .new_rows import PlacesRows, remember
 from .stability import stability_of
 
 if TYPE_CHECKING:
@@ -280,8 +281,7 @@ class ConsensusClustering(
         are fitted to at most 200,000 rows (:func:`consilience.dask.make_ensemble`), and what is learned about
         objects is lazy.
         """
-        for name in ("_local", "_stability"):  # of an earlier fit, the first to Dask features
-            vars(self).pop(name, None)
+        forget(self)
         n_clusters = self._n_clusters()
         if is_auto(n_clusters):
             study = self._study(X, sample_weight)
@@ -294,11 +294,10 @@ class ConsensusClustering(
             return self
         check_n_clusters(n_clusters, type(self).__name__, "n_clusters='auto' lets a study choose it")
         check_parameters(self, n_clusters=n_clusters)
-        vars(self).pop("study_", None)  # of an earlier fit
         plan = Plan(*self._generator(), self.n_clusterings, *self._method())
         check_params(plan)
         if not is_auto(plan.method):
-            self._ready(plan)  # so that a wrong parameter is reported before any long work
+            ready(self, plan)  # so that a wrong parameter is reported before any long work
         shown = None if self.verbose is None else bool(self.verbose)
         with (
             progress_shown(shown) if shown is not None else nullcontext(),
@@ -309,9 +308,8 @@ class ConsensusClustering(
             ),
         ):
             if is_lazy(X):
-                from ..dask.generation import learn_lazily
-
-                return learn_lazily(self, X, sample_weight, plan, n_clusters, must_link)
+                learn = _register.offered("learn_lazily")
+                return learn(self, X, sample_weight, plan, n_clusters, must_link)
             return self._learn(X, sample_weight, plan, n_clusters, must_link)
 
     def _learn(self: Model, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, must_link: Any) -> Model:
@@ -330,8 +328,8 @@ class ConsensusClustering(
                     "which take no part. Give them a small positive weight, or leave them out."
                 )
         plan = fill_in(plan, features, n_clusters)
-        consensus, seeds = self._ready(plan), draw_seeds(self.random_state, 2)
-        self.ensemble_ = self._generate(features, plan, seeds[0])
+        consensus, seeds = ready(self, plan), draw_seeds(self.random_state, 2)
+        self.ensemble_ = members_of(self, features, plan, seeds[0])
         own = consensus.get_params(deep=False)
         if "random_state" in own and own["random_state"] is None:
             consensus.set_params(random_state=seeds[1])
@@ -339,12 +337,11 @@ class ConsensusClustering(
         self.method_ = consensus.fit(self.ensemble_, must_link=must_link)
         self.plan_ = plan
         self.labels_, self.confidence_ = self.method_.labels_, self.method_.confidence_
-        self._rows_of_ensemble = np.arange(everything.n_samples)
+        rows = np.arange(everything.n_samples)
         if not counted.all():
-            self._rows_of_ensemble = nearest = _nearest(everything.X, features.X)
-            self.labels_, self.confidence_ = self.labels_[nearest], self.confidence_[nearest]
-        self._keys, self._dtype = RowKeys.of(everything.X, n_jobs=self.n_jobs), everything.X.dtype
-        self._feature_names = everything.feature_names
+            rows = _nearest(everything.X, features.X)
+            self.labels_, self.confidence_ = self.labels_[rows], self.confidence_[rows]
+        remember(self, everything, rows, RowKeys.of(everything.X, n_jobs=self.n_jobs))
         self._sample_names, self._library = everything.sample_names, library_of(X)
         if is_auto(self._method()[0]) and must_link is None and self.min_cluster_size is None:
             self._warn_of_instability()
@@ -353,17 +350,13 @@ class ConsensusClustering(
     def _warn_of_instability(self) -> None:
         """Estimate :attr:`stability_`, and warn if it is low."""
         if self.stability_ < UNSTABLE:
-            warn(instability_of(self.stability_, self.n_clusters_), InstabilityWarning, stacklevel=5)
+            warn(instability_of(self.stability_, self.n_clusters_), InstabilityWarning)
 
     def _study(self, X: Any, sample_weight: Any) -> ChooseKResult:
         """Choose the number of clusters, and warn if it is one."""
-        from .._choosing import choose_k
-
         check_parameters(self, n_clusters=1)
         if is_lazy(X):
-            from ..dask.generation import sampled
-
-            features = sampled(X, sample_weight, self.random_state)
+            features = _register.offered("sampled")(X, sample_weight, self.random_state)
         else:
             features, _ = _split_weights(everything := as_features(X), sample_weight)
             if everything is not X:
@@ -375,7 +368,7 @@ class ConsensusClustering(
                 f"n_clusters='auto' cannot choose for {n} objects, {features.distinct_rows(n)} of them "
                 "distinct: there are too few. Give the number of clusters."
             )
-        study = choose_k(
+        study = _register.offered("choose_k")(
             features,
             n_clusters=(2, most),
             sample_fraction=STUDIED_FRACTION,
@@ -386,7 +379,7 @@ class ConsensusClustering(
             verbose=self.verbose,
         )
         if study.n_clusters == 1:
-            warn(self._one_cluster, stacklevel=4)
+            warn(self._one_cluster)
         return study
 
     @property
@@ -403,7 +396,7 @@ class ConsensusClustering(
             "combine them with a consensus method, such as "
             "cs.consensus.EvidenceAccumulation(n_clusters).fit(X)"
         )
-        question_features(features, given, remedy, stacklevel=5)
+        question_features(features, given, remedy)
 
     def _prepared_as(self, features: Features) -> str:
         """The preparation of the features for the study.
@@ -444,15 +437,15 @@ class ConsensusClustering(
     def messages_(self) -> list[str]:
         study = vars(self).get("study_")
         said = [] if study is None or study.n_clusters > 1 else [self._one_cluster]
-        unstable = instability_of(vars(self).get("_stability"), self.n_clusters_)
+        unstable = instability_of(self._stability_, self.n_clusters_)
         return [*said, *self.method_.messages_, *([unstable] if unstable else [])]
 
     @property
     def stability_(self) -> float:
-        if (known := vars(self).get("_stability")) is None:
+        if self._stability_ is None:
             local = self.to_local()
-            known = self._stability = stability_of(local.ensemble_, local.method_)
-        return known
+            self._stability_ = stability_of(local.ensemble_, local.method_)
+        return self._stability_
 
     @property
     def _n_features_out(self) -> int:
@@ -530,36 +523,39 @@ class ConsensusClustering(
         whole = find(self.method, WHOLE)
         return (self.method, params) if whole is None else (whole.method, {**whole.params, **params})
 
-    def _ready(self, plan: Plan) -> BaseConsensus:
-        """The method, ready to fit."""
-        chosen, params = plan.method, dict(plan.method_params)
-        consensus = method(chosen)() if isinstance(chosen, str) else clone(chosen)
-        names = consensus.get_params(deep=False)
-        owner, here = type(consensus).__name__, type(self).__name__
-        own = ("n_clusters", "min_cluster_size", "random_state", "n_jobs")
-        reserved = {name: f"{name} of {here}" for name in own}
-        check_names(params, names, owner=owner, reserved=reserved)
-        if "n_jobs" in names and is_left_open(consensus, "n_jobs"):
-            params["n_jobs"] = self.n_jobs
-        if self.min_cluster_size is not None:
-            params["min_cluster_size"] = self.min_cluster_size
-        return consensus.set_params(n_clusters=self._n_clusters(), **params)
-
-    def _generate(self, features: Features, plan: Plan, seed: int) -> Ensemble:
-        return make_members(
-            features,
-            plan,
-            n_clusters=self._n_clusters(),
-            keep_base_models=self.keep_base_models,
-            random_state=seed,
-            n_jobs=self.n_jobs,
-            owner=type(self).__name__,
-        )
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def ready(model: ConsensusClustering, plan: Plan) -> BaseConsensus:
+    """The consensus method of a plan, ready to fit."""
+    chosen, params = plan.method, dict(plan.method_params)
+    consensus = method(chosen)() if isinstance(chosen, str) else clone(chosen)
+    names = consensus.get_params(deep=False)
+    owner, here = type(consensus).__name__, type(model).__name__
+    own = ("n_clusters", "min_cluster_size", "random_state", "n_jobs")
+    reserved = {name: f"{name} of {here}" for name in own}
+    check_names(params, names, owner=owner, reserved=reserved)
+    if "n_jobs" in names and is_left_open(consensus, "n_jobs"):
+        params["n_jobs"] = model.n_jobs
+    if model.min_cluster_size is not None:
+        params["min_cluster_size"] = model.min_cluster_size
+    return consensus.set_params(n_clusters=model._n_clusters(), **params)
+
+
+def members_of(model: ConsensusClustering, features: Features, plan: Plan, seed: int) -> Ensemble:
+    """The base clusterings of a plan."""
+    return make_members(
+        features,
+        plan,
+        n_clusters=model._n_clusters(),
+        keep_base_models=model.keep_base_models,
+        random_state=seed,
+        n_jobs=model.n_jobs,
+        owner=type(model).__name__,
+    )
 
 
 def _split_weights(features: Features, sample_weight: Any) -> tuple[Features, np.ndarray]:

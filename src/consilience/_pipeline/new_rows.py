@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .. import _register
 from .._base.dask_types import is_lazy
 from .._base.parameters import check_weights
 from .._data.ensemble import Ensemble
@@ -18,7 +19,12 @@ from .._evidence.prediction import TopClusters, check_top, codes_of, say_unknown
 from .._kernels.labels.distinct import RowKeys
 from .._kernels.runtime.memory import size
 from .._members.labeling import MOST_KEPT, label_rows
+from ..consensus import predictor_of
 from ..errors import InputError
+
+#: Features, position (n,) of the equal row of fit or -1, codes (n, m) of base clusters, and the share (n,) of
+#: members that know similar rows, if it was asked for.
+Labeled = tuple[Features, np.ndarray, np.ndarray, "np.ndarray | None"]
 
 
 class PlacesRows:
@@ -46,7 +52,7 @@ class PlacesRows:
         if is_lazy(X):
             return self._lazily(X, "predict")
         features, known, codes, _ = self._label(X)
-        labels = self.method_._predictor.predict(codes, n_jobs=self.n_jobs)
+        labels = predictor_of(self.method_).predict(codes, n_jobs=self.n_jobs)
         labels[known >= 0] = self.labels_[known[known >= 0]]
         say_unknown(labels, features.sample_names, "got no label from any base clustering")
         return labels
@@ -59,7 +65,7 @@ class PlacesRows:
         if is_lazy(X):
             return self._lazily(X, "predict_proba")
         codes = self._label(X)[2]
-        return self.method_._predictor.shares(codes, n_jobs=self.n_jobs)[1]
+        return predictor_of(self.method_).shares(codes, n_jobs=self.n_jobs)[1]
 
     def predict_top(self, X: Any, n: int) -> TopClusters:
         """The n clusters with the largest shares in each row.
@@ -70,7 +76,7 @@ class PlacesRows:
         if is_lazy(X):
             return TopClusters(*self._lazily(X, "predict_top", n))
         codes = self._label(X)[2]
-        return self.method_._predictor.top(codes, n, n_jobs=self.n_jobs)
+        return predictor_of(self.method_).top(codes, n, n_jobs=self.n_jobs)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """How well the clusters of the rows agree with their base clusterings: ``consensus_nmi_`` of X.
@@ -87,7 +93,7 @@ class PlacesRows:
             return self.method_.score(self.ensemble_)
         codes = self._label(X)[2]
         weights = None if sample_weight is None else check_weights(sample_weight, len(codes), zero=True)
-        return self.method_._predictor.score(codes, weights, n_jobs=self.n_jobs)
+        return predictor_of(self.method_).score(codes, weights, n_jobs=self.n_jobs)
 
     def predict_confidence(self, X: Any) -> np.ndarray:
         """How sure the base clusterings are of the cluster of each row, (n_rows,), in [0, 1].
@@ -98,7 +104,7 @@ class PlacesRows:
         if is_lazy(X):
             return self._lazily(X, "predict_confidence")
         codes = self._label(X)[2]
-        predictor = self.method_._predictor
+        predictor = predictor_of(self.method_)
         return predictor.confidence(codes, predictor.predict(codes, n_jobs=self.n_jobs), n_jobs=self.n_jobs)
 
     def score_samples(self, X: Any) -> np.ndarray:
@@ -121,18 +127,12 @@ class PlacesRows:
         return self.predict_proba(X)
 
     def _lazily(self, X: Any, what: str, top: int | None = None) -> Any:
-        from ..dask.generation import predict_rows_lazily
-
         check_is_fitted(self, "method_")
-        return predict_rows_lazily(self, X, what, top)
+        return _register.offered("predict_rows_lazily")(self, X, what, top)
 
     def _label(
         self, X: Any, *, reach: bool = False
     ) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
-        """(features, position (n,) of the equal row of fit or -1, codes (n, m), reach) of rows.
-
-        Codes are those of the base clusters.
-        """
         check_is_fitted(self, "method_")
         features = Features(X, least_rows=1)
         validate_data(self, X, reset=False, skip_check_array=True)
@@ -191,3 +191,19 @@ class PlacesRows:
             f"{name} did not keep what labels new rows, {size(n_bytes)} for the "
             f"{self.ensemble_.n_clusterings} base clusterings ({why}). Fit it with keep_base_models=True."
         )
+
+
+# What Dask shares ------------------------------------------------------------------------------------------
+
+
+def label(model: PlacesRows, X: Any, *, reach: bool = False) -> Labeled:
+    """The labels that the base clusterings of a fitted pipeline give to rows."""
+    return model._label(X, reach=reach)
+
+
+def remember(
+    model: PlacesRows, features: Features, rows_of_ensemble: np.ndarray | None, keys: RowKeys | None = None
+) -> None:
+    """Keep of the rows of fit what labels new ones: their type and names, and which objects they are."""
+    model._keys, model._dtype, model._feature_names = keys, features.X.dtype, features.feature_names
+    model._rows_of_ensemble = rows_of_ensemble

@@ -8,7 +8,6 @@ import numpy as np
 
 from .._data.soft import SoftCompressed
 from .._kernels.runtime.memory import ensure_fits
-from ..errors import InputError
 
 
 def consensus_matrix(model: Any, rows: np.ndarray | None = None) -> np.ndarray:
@@ -73,20 +72,3 @@ def linkage_matrix(merges: np.ndarray, heights: np.ndarray, inverse: np.ndarray)
         node[a] = joined(node[a], node[b], height)
         parent[b] = a
     return Z
-
-
-def merges_of(model: Any) -> np.ndarray:
-    """The merges behind ``heights_``, or an error that says why there are none."""
-    merges = getattr(model, "_merges", None)
-    if merges is not None:
-        return merges
-    name = type(model).__name__
-    if hasattr(model, "heights_"):
-        raise InputError(
-            f"{name} linked a sample of the objects, so there is no tree of all objects. Fit it with "
-            f"max_samples=None."
-        )
-    raise InputError(
-        f"{name} builds no tree with these parameters. Use a method that has heights_, such as "
-        f"EvidenceAccumulation."
-    )

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .. import _register
 from .._base.dask_types import is_lazy, refuse_lazy
 from .._data.frames import labels_frame
-from .matrices import consensus_matrix, linkage_matrix, merges_of
+from ..errors import InputError
+from .matrices import consensus_matrix, linkage_matrix
 
 Model = TypeVar("Model", bound="FittedModel")
+
+
+class InMemory(NamedTuple):
+    """What a fit to Dask data keeps in memory.
+
+    local : the model of the distinct objects.
+    index : that of the data frame of the input; None of an array.
+    """
+
+    local: Any
+    index: Any
 
 
 class FittedModel:
@@ -19,7 +32,10 @@ class FittedModel:
 
     labels_: np.ndarray
     confidence_: np.ndarray
-    _library: str | None
+    _library: str | None  # of the data frame that fit got
+    _merges: np.ndarray | None = None  # of a tree, by distinct object
+    _in_memory_: InMemory | None = None  # after a fit to Dask data
+    _stability_: float | None = None  # of a pipeline, once it was estimated
 
     def _combined_by(self) -> Any:
         """The consensus method that learned from the ensemble: this one, or that of a pipeline."""
@@ -37,10 +53,8 @@ class FittedModel:
 
         See :func:`consilience.io.save`.
         """
-        from ..io import save
-
         refuse_lazy(getattr(self, "labels_", None), "save")
-        save(self, path)
+        _register.offered("save")(self, path)
 
     def to_local(self: Model) -> Model:
         """Return the model without lazy attributes.
@@ -48,13 +62,11 @@ class FittedModel:
         After a fit to Dask data, this is the model of the distinct objects with their weights.
         """
         check_is_fitted(self, "labels_")
-        return getattr(self, "_local", self)
+        return self if self._in_memory_ is None else self._in_memory_.local
 
     def report(self, path: Any = None, X: Any = None, **options: Any) -> Any:
         """Write a page about the model to ``path``; see :func:`consilience.report` for the options."""
-        from .. import report
-
-        return report(self, X, path=path, **options)
+        return _register.offered("report")(self, X, path=path, **options)
 
     def to_frame(self) -> Any:
         """Return a data frame of labels and confidence.
@@ -65,9 +77,8 @@ class FittedModel:
         """
         check_is_fitted(self, "labels_")
         if is_lazy(self.labels_):
-            from ..dask.fitting import frame_lazily
-
-            return frame_lazily(self._combined_by())
+            held = self._combined_by()._in_memory_
+            return _register.offered("frame_lazily")(self.labels_, self.confidence_, held.index)
         return labels_frame(self.labels_, self.confidence_, self._names_of_rows(), self._library)
 
     def consensus_matrix(self) -> np.ndarray:
@@ -104,4 +115,25 @@ class FittedModel:
         refuse_lazy(self.labels_, "linkage_matrix()")
         method, rows = self._combined_by(), self._rows_in_ensemble()
         inverse = method.distinct_.inverse
-        return linkage_matrix(merges_of(method), method.heights_, inverse if rows is None else inverse[rows])
+        if method._merges is None:
+            name = type(method).__name__
+            if hasattr(method, "heights_"):
+                raise InputError(
+                    f"{name} linked a sample of the objects, so there is no tree of all objects. Fit it with "
+                    f"max_samples=None."
+                )
+            raise InputError(
+                f"{name} builds no tree with these parameters. Use a method that has heights_, such as "
+                f"EvidenceAccumulation."
+            )
+        return linkage_matrix(method._merges, method.heights_, inverse if rows is None else inverse[rows])
+
+
+def hold(model: FittedModel, local: Any, index: Any = None) -> None:
+    """Keep the model of the distinct objects of Dask data, :meth:`FittedModel.to_local`."""
+    model._in_memory_ = InMemory(local, index)
+
+
+def known_stability(model: Any) -> float | None:
+    """The stability of a pipeline, if ``fit`` estimated it."""
+    return model._stability_ if isinstance(model, FittedModel) else None

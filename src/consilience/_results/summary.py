@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._base.dask_types import is_lazy
 from .._base.parameters import listed
+from .model import known_stability
 from .view import DOUBTFUL
 
 #: Clusters whose sizes are listed.
@@ -25,7 +26,7 @@ def summary(model: Any) -> str:
             f"  agreement with the base clusterings: mean NMI {method.consensus_nmi_:.2f} "
             f"(average linkage: {method.baseline_nmi_:.2f})"
         )
-    stability = vars(model).get("_stability")  # of a pipeline whose fit estimated it
+    stability = known_stability(model)
     if stability is not None and not np.isnan(stability):
         lines.append(f"  stability: {stability:.2f} (estimated adjusted Rand index to another seed's answer)")
     if not is_lazy(model.confidence_):

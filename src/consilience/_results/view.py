@@ -17,6 +17,7 @@ from .._data.soft import SoftEnsemble
 from .._evidence.table import Evidence
 from .._kernels.labels.information import pairwise_measure
 from ..errors import InputError
+from .model import known_stability
 
 #: An object is doubtful below this confidence.
 DOUBTFUL = 0.6
@@ -278,7 +279,7 @@ class Fitted:
     @property
     def seed_agreement(self) -> float | None:
         """``stability_`` of the pipeline, if its fit estimated it."""
-        known = vars(self.pipeline).get("_stability") if self.pipeline is not None else None
+        known = known_stability(self.pipeline)
         return None if known is None or math.isnan(known) else float(known)
 
     @property

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 from .. import _register
 from .._base.names import command_name, look_up
 from ._base import BaseConsensus, Pacing, Solution
+from ._base import accept as accept  # for other rooms, not for users
+from ._base import learn as learn
+from ._base import predictor_of as predictor_of
 
 if TYPE_CHECKING:  # for editors and type checkers; a test holds it to the register
     from ._best_of import BestOf as BestOf

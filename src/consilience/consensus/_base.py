@@ -182,8 +182,6 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
     membership_ = _Membership()
     _predictor: Predictor  # of the last fit; computes what it needs at first use
-    _merges: np.ndarray | None  # of the tree, by distinct object
-    _library: str | None  # library of the data frame given to fit
 
     labels_: np.ndarray
     confidence_: np.ndarray
@@ -232,33 +230,12 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
         first, into the cluster they are most often together with (mean co-association). A warning is raised
         if fewer than ``n_clusters`` are left, and ``merged_`` holds the sizes of the merged clusters.
         """
-        vars(self).pop("_local", None)  # of a fit to a Dask ensemble
         self._library = library_of(X)
         check_n_clusters(self.n_clusters, type(self).__name__, "cs.choose_k(labels) estimates one")
-        parameters = check_parameters(self)
         if is_lazy(X):
-            from ..dask.fitting import fit_lazily
-
-            return fit_lazily(self, X, sample_weight, must_link)
-        # Threads run over blocks: more threads within a block would be slower, and round differently.
-        with one_blas_thread():
-            ensemble = self._open(X, sample_weight)
-            compressed = self._admit(ensemble, must_link)
-            least = parameters.get("min_cluster_size")  # a method of another package may not have it
-            self._check_least(least, compressed)
-            canonical, *orders = self._weigh(compressed).canonical()
-            rng = make_rng(parameters.get("random_state"))
-            u, k = canonical.n_samples, canonical.n_base_clusters
-            what = f"{type(self).__name__} on {u} distinct objects and {k} base clusters"
-            method = self._with(parameters)
-            if (cost := method._cost(canonical)) is not None:
-                announce(what, *cost)
-            with refusing(what, self._remedy), loops_shown(type(self).__name__):
-                solution = method._fit(canonical, rng)
-                if least is not None:
-                    self._merge_small(solution, canonical, compressed.sample_weight[orders[0]], least)
-                self._store(solution, ensemble, compressed, canonical, *orders)
-                self._compare(canonical)
+            check_parameters(self)
+            return _register.offered("fit_lazily")(self, X, sample_weight, must_link)
+        learn(self, X, sample_weight, must_link=must_link)
         return self
 
     def _fit(self, ensemble: Compressed, rng: np.random.Generator) -> Solution:
@@ -303,9 +280,7 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
         float
         """
         if is_lazy(X):
-            from ..dask.fitting import score_lazily
-
-            return score_lazily(self, X)
+            return _register.offered("score_lazily")(self, X)
         codes, _ = self._codes(X)
         weights = X.sample_weight if isinstance(X, (Ensemble, SoftEnsemble)) else None
         if sample_weight is not None:
@@ -373,7 +348,7 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"smaller min_cluster_size."
             )
             solution.messages = [*solution.messages, said]
-            warn(said, MergedLabelsWarning, stacklevel=4)
+            warn(said, MergedLabelsWarning)
 
     def _admit(self, ensemble: Any, must_link: Any = None) -> Any:
         """The distinct objects, or an error if there can be no consensus."""
@@ -439,7 +414,6 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"sample_weight has mean {mean:.3g}: {type(self).__name__} takes a weight of 1 for one "
                 f"object, and its answer depends on that unit. If the weights only say which objects count "
                 f"more, divide them by their mean.",
-                stacklevel=4,
             )
 
     @final
@@ -489,11 +463,9 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
             evidence = Evidence(canonical, user_labels, rows=here, weights=ensemble.sample_weight)
             learned["confidence"] = evidence.confidence
         learned["consensus_nmi"] = evidence.mean_agreement("nmi")
-        self._keep(solution, learned)
+        weights = None if solution.alone is None else ensemble.sample_weight
         self._merges = None if solution.merges is None else row_order[solution.merges]
-        self._predictor = Predictor(
-            compressed, user_labels, None if solution.alone is None else ensemble.sample_weight
-        )
+        accept(self, solution, learned, Predictor(compressed, user_labels, weights), canonical)
 
     @final
     def _compare(self, canonical: Compressed) -> None:
@@ -511,7 +483,7 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"of {name}."
             )
             self.messages_.append(said)
-            warn(said, LowAgreementWarning, stacklevel=4)
+            warn(said, LowAgreementWarning)
 
     # Further objects ---------------------------------------------------------------------------------------
 
@@ -596,10 +568,8 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
         return self.predict_proba(X)
 
     def _lazily(self, X: Any, what: str, top: int | None = None) -> Any:
-        from ..dask.fitting import predict_lazily
-
         check_is_fitted(self, "labels_")
-        return predict_lazily(self, X, what, top)
+        return _register.offered("predict_lazily")(self, X, what, top)
 
     def _codes(self, X: Any) -> tuple[Any, list[Any] | None]:
         check_is_fitted(self, "labels_")
@@ -623,6 +593,67 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
         tags.input_tags.categorical = True
         tags.input_tags.string = True
         return tags
+
+
+# The open hook ---------------------------------------------------------------------------------------------
+#
+# What other rooms (Dask, pipelines) do with a method beside `fit`. Functions, so that users do not meet them.
+
+
+def learn(model: BaseConsensus, X: Any, sample_weight: Any = None, *, must_link: Any = None) -> Solution:
+    """What ``fit`` does with base clusterings in memory.
+
+    Returns
+    -------
+    Solution
+        What the method learned about the distinct objects, in canonical order; the model keeps it.
+    """
+    parameters = check_parameters(model)
+    # Threads run over blocks: more threads within a block would be slower, and round differently.
+    with one_blas_thread():
+        ensemble = model._open(X, sample_weight)
+        compressed = model._admit(ensemble, must_link)
+        least = parameters.get("min_cluster_size")  # a method of another package may not have it
+        model._check_least(least, compressed)
+        canonical, *orders = model._weigh(compressed).canonical()
+        rng = make_rng(parameters.get("random_state"))
+        u, k = canonical.n_samples, canonical.n_base_clusters
+        what = f"{type(model).__name__} on {u} distinct objects and {k} base clusters"
+        method = model._with(parameters)
+        if (cost := method._cost(canonical)) is not None:
+            announce(what, *cost)
+        with refusing(what, model._remedy), loops_shown(type(model).__name__):
+            solution = method._fit(canonical, rng)
+            if least is not None:
+                model._merge_small(solution, canonical, compressed.sample_weight[orders[0]], least)
+            model._store(solution, ensemble, compressed, canonical, *orders)
+    return solution
+
+
+def accept(
+    model: BaseConsensus,
+    solution: Solution | BaseSolution,
+    learned: Mapping[str, Any],
+    predictor: Predictor,
+    canonical: Compressed,
+) -> None:
+    """Make an answer that of a method: set ``name_`` for everything learned, and compare it with a plain one.
+
+    Parameters
+    ----------
+    solution : how the loop ended.
+    learned : by name, in the order of the user; "labels" among them.
+    predictor : what places further objects.
+    canonical : the distinct objects in canonical order; their ``rows`` are positions in the labels.
+    """
+    model._keep(solution, learned)
+    model._predictor = predictor
+    model._compare(canonical)
+
+
+def predictor_of(model: BaseConsensus) -> Predictor:
+    """What places further objects in the clusters of a fitted method."""
+    return model._predictor
 
 
 def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: np.ndarray) -> np.ndarray:

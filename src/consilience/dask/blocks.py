@@ -36,7 +36,7 @@ from .._kernels.labels.incidence import Labels, entropies_of_tables
 from .._kernels.labels.overlaps import reliability_of
 from .._kernels.runtime.memory import ensure_fits
 from .._kernels.runtime.threads import map_blocks, one_blas_thread, one_thread
-from ..consensus import LWGP, CoassociationKMeans
+from ..consensus import LWGP, CoassociationKMeans, accept
 from ..errors import InputError
 from . import tables
 from .engine import collect
@@ -98,10 +98,8 @@ def fit_in_blocks(model: Any, found: Found) -> tuple[Any, tuple[str, ...], float
         centers = np.stack([np.average(at[own], axis=0, weights=weights[own]) for own in _groups(cut.labels)])
     placer = _numbered(Placer(_compressed(sample, weights, found), points, centers), sums)
     local = copy.copy(model)
-    vars(local).pop("_local", None)
-    local._keep(learned.solution, {**_about(placer), **learned.kept})
-    local._predictor = placer
-    local._compare(placer.distinct)
+    assert isinstance(placer.distinct, Compressed)
+    accept(local, learned.solution, {**_about(placer), **learned.kept}, placer, placer.distinct)
     return local, (), 1.0
 
 

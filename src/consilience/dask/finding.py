@@ -261,7 +261,6 @@ def _say_lengths(ensemble: DaskEnsemble) -> None:
         warn(
             f"The sizes of the {ensemble.n_blocks} blocks of labels are unknown to Dask: they were counted "
             "while the labels were read. labels.compute_chunk_sizes() beforehand tells them.",
-            stacklevel=5,
         )
 
 
@@ -288,7 +287,6 @@ def _say_twins(categories: list[np.ndarray], names: list[str] | None) -> None:
                 f"Clustering {name} has labels that differ in type alone, such as {twins[0]!r} and "
                 f"{str(twins[0])!r}: they count as different clusters. Give the column one type in every "
                 "block, such as by astype(str).",
-                stacklevel=6,
             )
 
 

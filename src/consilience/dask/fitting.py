@@ -9,17 +9,19 @@ a fit to it gives the same labels as on one machine.
 from __future__ import annotations
 
 import copy
-import warnings
 from operator import getitem
 from typing import Any
 
 import dask.array as da
 import numpy as np
 
+from .._base.estimator import take_over
 from .._data.distinct import Compressed
 from .._data.ensemble import Ensemble as LocalEnsemble
 from .._evidence.prediction import Predictor, codes_of
 from .._kernels.runtime.threads import one_blas_thread, one_thread
+from .._results.model import hold
+from ..consensus import learn, predictor_of
 from ..errors import InputError, LowAgreementWarning, NotEnoughMemoryError, warn
 from . import tables
 from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
@@ -54,45 +56,23 @@ def fit_lazily(model: Any, X: Any, sample_weight: Any, must_link: Any = None) ->
     else:
         local, names, coverage = _fit_heaviest(model, found)
     take_over(model, local)
-    model._local, model.coverage_, model.n_samples_ = local, coverage, lazy.n_samples
-    model._indexes = lazy.indexes()
-    _make_lazy(model, lazy, names, complete=coverage == 1.0 and found.whole is not None)
+    hold(model, local, lazy.indexes())
+    model.coverage_, model.n_samples_ = coverage, lazy.n_samples
+    _make_lazy(model, local, lazy, names, complete=coverage == 1.0 and found.whole is not None)
     return model
-
-
-def take_over(model: Any, local: Any) -> None:
-    """Take over everything that another model of the same parameters learned."""
-    parameters = model.get_params(deep=False)
-    for name in [name for name in vars(model) if name.endswith("_") and name not in parameters]:
-        delattr(model, name)
-    vars(model).update((name, value) for name, value in vars(local).items() if name not in parameters)
 
 
 def solved(model: Any, ensemble: LocalEnsemble) -> tuple[Any, tuple[str, ...]]:
     """(a fitted copy, the names of what its method learned about objects)."""
-    local, seen = copy.copy(model), []
-
-    def solve(*arguments: Any) -> Any:
-        seen.append(type(model)._fit(local, *arguments))
-        return seen[-1]
-
-    local._fit = solve
-    try:
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            local.fit(ensemble)
-    finally:
-        del local._fit
-    for one in said:  # issued again, for the line that called fit
-        warn(str(one.message), one.category, stacklevel=6)
-    vars(local).pop("_local", None)
-    if seen[-1].alone is not None and seen[-1].alone.any():
+    local = copy.copy(model)
+    solution = learn(local, ensemble)
+    if solution.alone is not None and solution.alone.any():
         raise InputError(
             f"{type(model).__name__}(mode='authors') puts each of several equal objects that it cuts off "
             "into a cluster of its own, which needs every object in one place. Use mode='standard', or fit "
             "NumPy labels."
         )
-    return local, tuple(seen[-1].per_sample)
+    return local, tuple(solution.per_sample)
 
 
 def _check_count(model: Any, found: Found, n: int) -> None:
@@ -164,7 +144,6 @@ def _say_coverage(model: Any, most: int, found: Found, coverage: float) -> None:
         f"{100 * coverage:.3g}% of the weight (coverage_); the others are placed by their base labels, as "
         "predict does. LWGP takes all of them.",
         LowAgreementWarning,
-        stacklevel=6,
     )
 
 
@@ -193,11 +172,11 @@ def spread(inverse: da.Array, values: Any) -> da.Array:
     return stacked(tasks, inverse.chunks[0], dtype=values.dtype, width=width, name="spread")
 
 
-def _make_lazy(model: Any, lazy: DaskEnsemble, names: tuple[str, ...], *, complete: bool) -> None:
+def _make_lazy(model: Any, local: Any, lazy: DaskEnsemble, names: tuple[str, ...], *, complete: bool) -> None:
     """Replace what the model learned about the distinct objects by lazy values for all objects."""
-    local = model._local
+    predictor = predictor_of(local)
     if not complete:
-        held = share(local._predictor)
+        held = share(predictor)
         tasks = [call(_place, block, held) for block in lazy.blocks()]
         model.labels_ = lazy.lazily(tasks, dtype=np.int64)
         sure = [call(_confidence, block, held) for block in lazy.blocks()]
@@ -208,7 +187,7 @@ def _make_lazy(model: Any, lazy: DaskEnsemble, names: tuple[str, ...], *, comple
             counted = da.bincount(model.labels_ + 1, weights=lazy._weights, minlength=model.n_clusters_ + 1)
             model.cluster_sizes_ = counted[1:]
         return
-    inverse = lazy.lazily(_positions(lazy, local._predictor), dtype=np.int32, name="rows")
+    inverse = lazy.lazily(_positions(lazy, predictor), dtype=np.int32, name="rows")
     for name in ("labels", "confidence", *names):
         value = getattr(local, f"{name}_")
         if isinstance(value, np.ndarray):
@@ -239,7 +218,7 @@ def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any
             f"{what} of labels whose blocks have unknown sizes: pass labels.compute_chunk_sizes() of an "
             "array, or frame.to_dask_array(lengths=True)."
         )
-    predictor = model._predictor
+    predictor = predictor_of(model)
     held = share(predictor)
     if what == "predict":
         return lazy.lazily([call(_place, b, held) for b in lazy.blocks()], dtype=np.int64, name=what)
@@ -254,9 +233,9 @@ def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any
     return clusters, shares
 
 
-def frame_lazily(model: Any) -> Any:
+def frame_lazily(labels: da.Array, confidence: da.Array, index: Any) -> Any:
     """Label and confidence of each object as a dask data frame, with the index of the fitted frame."""
-    return framed({"label": model.labels_, "confidence": model.confidence_}, model._indexes)
+    return framed({"label": labels, "confidence": confidence}, index)
 
 
 def score_lazily(model: Any, X: Any) -> float:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from operator import getitem
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import dask.array as da
 import numpy as np
@@ -27,7 +28,11 @@ from .._data.features import Features
 from .._kernels.labels.codes import code_dtype
 from .._kernels.runtime.threads import one_blas_thread, one_thread
 from .._members.labeling import label_rows
+from .._pipeline.consensus_clustering import members_of, ready
 from .._pipeline.defaults import AUTO, Plan, fill_in
+from .._pipeline.new_rows import label, remember
+from .._results.model import hold
+from ..consensus import predictor_of
 from ..errors import InputError, warn
 from ..generate import generator as look_up
 from .engine import active_client, collect, ensure_task_fits
@@ -142,7 +147,6 @@ class Rows:
                 f"The sizes of the {len(blocks)} blocks of X are unknown to Dask: a pass over "
                 f"{'the first column of X' if frame else 'X'} counted them. X.compute_chunk_sizes() of an "
                 "array, or frame.to_dask_array(lengths=True), beforehand tells them.",
-                stacklevel=4,
             )
         elif X.dtype.kind in "fiu":
             most = max(known)
@@ -266,9 +270,9 @@ def learn_lazily(
     validate_data(model, _named(features), skip_check_array=True)
     features.check_k(n_clusters, "n_clusters")
     plan = fill_in(plan, features, n_clusters)
-    consensus = model._ready(plan)
+    consensus = ready(model, plan)
     plan.generator_params.setdefault("keep_base_models", True)
-    fitted = model._generate(features, plan, seeds[0])
+    fitted = members_of(model, features, plan, seeds[0])
     plan.generator_params.pop("keep_base_models")
     own = consensus.get_params(deep=False)
     if "random_state" in own and own["random_state"] is None:
@@ -277,14 +281,13 @@ def learn_lazily(
     model.method_ = consensus.fit(model.ensemble_, must_link=must_link)
     model.plan_ = plan
     model.labels_, model.confidence_ = consensus.labels_, consensus.confidence_
-    model._keys, model._dtype, model._feature_names = None, features.X.dtype, features.feature_names
-    model._rows_of_ensemble = None
+    remember(model, features, None)
     local = copy.copy(model)
     local.method_ = consensus.to_local()
     local.ensemble_ = LocalEnsemble(local.method_.distinct_, base_models=fitted.base_models)
     local.labels_, local.confidence_ = local.method_.labels_, local.method_.confidence_
-    local._rows_of_ensemble = np.arange(len(local.labels_))
-    model._local = local
+    remember(local, features, np.arange(len(local.labels_)))
+    hold(model, local)
     return model
 
 
@@ -311,7 +314,7 @@ def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -
             f"{model.n_features_in_}. Pass the same features."
         )
     held = _on_workers(model)
-    c = model.method_._predictor.n_clusters
+    c = predictor_of(model.method_).n_clusters
     one_value = what in ("predict", "predict_confidence", "score_samples")
     width = None if one_value else c if top is None else min(top, c)
     # Named by model and block, so that all methods on the same rows share one labeling.
@@ -330,26 +333,18 @@ def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -
     return stacked(tasks, rows.lengths, dtype=dtype, width=width, name=what)
 
 
-class _Held:
-    """A model where tasks find it, for as long as it is not fitted again.
-
-    Copies and files of the model leave this out.
-    """
-
-    def __init__(self, method: Any = None, client: Any = None, held: Any = None):
-        self.method, self.client, self.held = method, client, held
-
-    def __reduce__(self) -> Any:
-        return _Held, ()
+#: Model -> (its method, the client, the model where tasks find it), for as long as it is not fitted again.
+_SENT: WeakKeyDictionary[Any, tuple[Any, Any, Any]] = WeakKeyDictionary()
 
 
 def _on_workers(model: Any) -> Any:
     """The model in a form to give to tasks: it is sent to workers once."""
     local, client = model.to_local(), active_client()
-    own = vars(model).get("_held")
-    if own is None or own.method is not local.method_ or own.client is not client:
-        own = model._held = _Held(local.method_, client, share(local))
-    return own.held
+    method, former, held = _SENT.get(model, (None, None, None))
+    if method is not local.method_ or former is not client:
+        held = share(copy.copy(local))  # a copy, so that nothing here keeps the model alive
+        _SENT[model] = local.method_, client, held
+    return held
 
 
 # Tasks
@@ -404,11 +399,11 @@ def _label_once(block: Any, model: Any) -> tuple[Any, np.ndarray, Any] | None:
     with one_thread(), one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return model._label(block, reach=True)[1:]
+            return label(model, block, reach=True)[1:]
         except (
             InputError
         ) as error:  # members that cannot say it, or rows that are refused: the error says which
-            return *model._label(block)[1:3], str(error)
+            return *label(model, block)[1:3], str(error)
 
 
 def _predict(labeled: Any, model: Any, what: str, top: int | None, width: int | None) -> Any:
@@ -421,7 +416,7 @@ def _predict(labeled: Any, model: Any, what: str, top: int | None, width: int | 
         if isinstance(within, str):
             raise InputError(within)
         return within
-    predictor = model.method_._predictor
+    predictor = predictor_of(model.method_)
     with one_thread(), one_blas_thread():
         if what in ("predict_proba", "predict_top"):
             clusters, shares = predictor.shares(codes, top, n_jobs=1)

@@ -204,7 +204,6 @@ def _not_all_noise(columns: Sequence[np.ndarray], names: list[str]) -> list[int]
             )
         warn(
             f"{shown} called every object noise, so there is no base clustering of it; change parameters.",
-            stacklevel=4,
         )
     return [i for i in range(len(columns)) if i not in set(empty)]
 

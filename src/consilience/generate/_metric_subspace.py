@@ -363,7 +363,6 @@ def _warn_of_rough(recipes: list[dict]) -> None:
         warn(
             f"The eigenvectors of {len(rough)} of {len(recipes)} base clusterings ({listed(rough)}) were not "
             "found to full accuracy; these clusterings are rougher than the others.",
-            stacklevel=4,
         )
 
 

@@ -323,4 +323,4 @@ def _report(left_out: list[float], recipes: list[dict], n: int, k: int) -> None:
         shown = listed(f"{count} of {n} at {width:g}" for width, count in thin.items())
         parts.append(f"objects outside the clusters are missing ({shown})")
     if parts:
-        warn("Spectral clustering with narrow kernels: " + "; ".join(parts) + ".", stacklevel=4)
+        warn("Spectral clustering with narrow kernels: " + "; ".join(parts) + ".")

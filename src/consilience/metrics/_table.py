@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _register
 from .._base.dask_types import is_lazy
 from .._base.parameters import Choice, check, check_range, unit_of
 from .._data.labels import as_vector, encode
@@ -144,9 +145,7 @@ def cross(given: Mapping[str, Any], *, sample_weight: Any, missing: str) -> Cont
     check("missing", missing, MISSING)
     (first, labels), (second, other) = given.items()
     if is_lazy(labels) or is_lazy(other):
-        from ..dask.measures import pairs_of
-
-        labels, other, sample_weight = pairs_of(given, sample_weight)
+        labels, other, sample_weight = _register.offered("pairs_of")(given, sample_weight)
     a, b = as_vector(labels, first), as_vector(other, second)
     check_lengths(a, b, (first, second))
     weights = check_weights(sample_weight, len(a))

@@ -128,7 +128,7 @@ class BaseMultitask(BaseMethod):
                 f"random_state."
             )
             solution.messages = [*solution.messages, said]
-            warn(said, stacklevel=4)
+            warn(said)
         by_size = np.argsort(-np.bincount(labels, minlength=c), kind="stable")
         labels = np.argsort(by_size)[labels]
         self._centers = [

@@ -318,7 +318,7 @@ class SCCABG(BaseConsensus):
             embedding = graph.rows(lambda block: embed(block.S, state))
             labels = place(labels, isolated, ensemble, c, embedding)
         if unfinished := _unfinished(graph.total, ensemble.n_samples, similarity_weight, first_trust):
-            warn(unfinished, ConvergenceWarning, stacklevel=4)
+            warn(unfinished, ConvergenceWarning)
         edges = graph.rows(edge_trust)[:, graph.column]
         trust, reliability = {}, edge_means(ensemble, edges)
         if self.weighting == "self-paced":

@@ -62,7 +62,6 @@ def walk(model: Any, ensemble: Any, weights: np.ndarray) -> Walk:
             f"{type(model).__name__} walks among the nearest of {u} distinct objects, too few to tell them "
             f"apart by: "
             "use EvidenceAccumulation, or set n_neighbors.",
-            stacklevel=6,
         )
     neighbors = rule(u) if model.n_neighbors is None else model.n_neighbors
     steps = rule(u) if model.walk_length is None else model.walk_length
