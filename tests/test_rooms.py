@@ -15,10 +15,6 @@ from . import rooms
 from .rooms import PACKAGE
 
 ROOMS = rooms.declared()
-#: (room, room): at import each needs the other. The list may only shrink.
-CIRCLES = {("_members", "generate")}
-#: Private names that another room takes. The list may only shrink.
-REMAINING: set[str] = {"_members/storable.py: generate._landmarks"}
 
 
 def is_private(name: str) -> bool:
@@ -75,10 +71,9 @@ def test_every_room_is_declared_and_every_reason_given():
         assert all(room.get("lazily", {}).values()), "say why it is imported only when needed"
 
 
-def test_no_circle_at_import():
+def test_no_circle():
     graph = {
-        room: set(ROOMS[room].get("imports", ())) - {there for here, there in CIRCLES if here == room}
-        for room in ROOMS
+        room: {*declared.get("imports", ()), *declared.get("lazily", ())} for room, declared in ROOMS.items()
     }
     hall = {name for name in ROOMS if "/" in name}
     graph["_kernels"] |= hall
@@ -86,13 +81,6 @@ def test_no_circle_at_import():
         TopologicalSorter(
             {room: {there for there in found if there != room} for room, found in graph.items()}
         ).static_order()
-    )
-
-
-def test_circles_that_are_left_are_there():
-    once = set(rooms.edges("once"))
-    assert {pair for pair in CIRCLES if pair not in once or pair[::-1] not in once} == set(), (
-        "mended: take these off"
     )
 
 
@@ -115,9 +103,7 @@ def test_methods_do_not_import_methods():
 
 
 def test_rooms_keep_their_private_things():
-    found = set().union(*(private_imports(path) for path in rooms.files()))
-    assert found - REMAINING == set()
-    assert REMAINING - found == set(), "mended: take these off the list"
+    assert set().union(*(private_imports(path) for path in rooms.files())) == set()
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,8 @@ def test_finds_what_k_means_cannot():
 @pytest.mark.parametrize("n_jobs", [2, 3, None])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_same_answer_for_any_number_of_threads(kind, n_jobs, seed, monkeypatch):
-    monkeypatch.setattr(_landmarks, "_ROWS", 32)
+    monkeypatch.setattr(_landmarks, "BLOCK", 32)
+    monkeypatch.setattr("consilience._members.landmarks.BLOCK", 32)
     table = kind(X)
     first, other = (
         make(table, 4, random_state=seed, n_jobs=jobs, preprocess="diverse") for jobs in (1, n_jobs)

@@ -12,8 +12,8 @@ import numpy as np
 
 from .._kernels.neighbors.landmarks import Landmarks
 from ..errors import InputError
-from ..generate._landmarks import LandmarkMember, LandmarkModel
 from .labeling import CenterMember, Neighbors
+from .landmarks import LandmarkMember, LandmarkModel
 from .preparation import Preparation
 
 

@@ -18,7 +18,7 @@ clustering", IEEE Transactions on Knowledge and Data Engineering 32(6), 2020.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -37,8 +37,6 @@ from .._kernels.neighbors.landmarks import (
     Landmarks,
     Rows,
     graph_of_landmarks,
-    label_rows,
-    nearest_landmarks,
     place_landmarks,
 )
 from .._kernels.pairs.components import components
@@ -56,7 +54,8 @@ from .._members.assembly import (
     root_upwards,
     stream,
 )
-from .._members.labeling import KEEP, Member, to_keep
+from .._members.labeling import KEEP, to_keep
+from .._members.landmarks import BLOCK, LandmarkMember, LandmarkModel, neighbors_of
 from .._members.preparation import PREPARE, View, Views
 from .._members.runner import within_memory
 from ..errors import InputError
@@ -78,7 +77,6 @@ RULES = {
     "keep_base_models": KEEP,
     "n_jobs": N_JOBS,
 }
-_ROWS = 4096  # in a block: an interrupt takes effect between two blocks
 _PARTS = 16  # partial sums of rows made in parallel; must not depend on the number of threads
 
 
@@ -284,72 +282,6 @@ def landmarks(
     return assemble(features, labels, recipes, members=members if keep else None, members_bytes=n_bytes)
 
 
-@dataclass(frozen=True, eq=False)
-class LandmarkMember(Member):
-    """What one clustering of :func:`landmarks` learned: enough to label any objects with the same features.
-
-    preparation : how it sees the features.
-    model : its landmarks and clusters.
-    """
-
-    model: LandmarkModel
-
-    def find(self, Z: Any, known: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray | None]:
-        return self.model.find(Z.astype(self.model.landmarks.points.dtype, copy=False), n_jobs=n_jobs)
-
-    def furthest(self, known: Any, n_jobs: int | None) -> float:
-        return self.model.furthest
-
-    def label(self, X: Any, *, n_jobs: int | None = 1) -> np.ndarray:
-        """(n,) int32, the cluster of each row of X; for rows it was learned from, as in the ensemble."""
-        X = Features(X, least_rows=1).X.astype(self.model.landmarks.points.dtype, copy=False)
-        with one_blas_thread():
-            return self.model.label(self.preparation.apply(X, n_jobs=n_jobs), n_jobs=n_jobs)
-
-
-@dataclass(frozen=True, eq=False)
-class LandmarkModel:
-    """Landmarks and clusters of one member, in terms of the prepared features.
-
-    columns, unit : the features it sees, and the power of two that each number is multiplied by.
-    landmarks : points, and what leads to the nearest.
-    n_neighbors, sigma : K, and the width of the kernel.
-    vectors (p, c), centers (k, c) : of the landmarks and of the clusters.
-    furthest : the largest distance of a row it was learned from to the last of its K landmarks, in the
-        given unit times ``unit``.
-        If there are few rows, the landmarks are the rows themselves, and the nearest would be at distance 0.
-    """
-
-    columns: np.ndarray
-    unit: float
-    landmarks: Landmarks = field(repr=False)
-    n_neighbors: int
-    sigma: float
-    vectors: np.ndarray = field(repr=False)
-    centers: np.ndarray = field(repr=False)
-    furthest: float = np.inf
-
-    def label(self, X: Any, *, n_jobs: int | None = 1) -> np.ndarray:
-        """(n,) int32 of prepared rows."""
-        return self.find(X, n_jobs=n_jobs)[0]
-
-    def find(self, X: Any, *, n_jobs: int | None = 1) -> tuple[np.ndarray, np.ndarray]:
-        """(labels (n,) int32, distances (n,) to the last of its K landmarks) of prepared rows."""
-        rows = Rows(X, self.columns, self.unit)
-
-        def block(a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
-            index, squares = neighbors_of(rows, self.landmarks, self.n_neighbors, a, b)
-            return self.of_neighbors(index, squares), np.sqrt(squares[:, -1], dtype=np.float64)
-
-        found = map_blocks(block, rows.n_samples, size=_ROWS, n_jobs=n_jobs)
-        labels, distances = (np.concatenate(part) for part in zip(*found))
-        return labels, distances
-
-    def of_neighbors(self, index: np.ndarray, squares: np.ndarray) -> np.ndarray:
-        """(n,) int32, the clusters of rows whose landmarks have been found."""
-        return label_rows(index, squares, self.sigma, self.vectors, self.centers)
-
-
 def learn(
     rows: Rows,
     landmarks: Landmarks,
@@ -371,7 +303,7 @@ def learn(
         distance = np.sqrt(squares[a:b], dtype=np.float64).mean(axis=1)
         return float(distance.sum() if weight is None else distance @ weight[a:b])
 
-    total = sum(map_blocks(find, n, size=_ROWS, n_jobs=n_jobs))
+    total = sum(map_blocks(find, n, size=BLOCK, n_jobs=n_jobs))
     sigma = scale * total / (n if weight is None else float(weight.sum()))
 
     least = float(squares[:, 0].min())
@@ -380,12 +312,12 @@ def learn(
         own = None if weight is None else weight[a:b]
         return graph_of_landmarks(index[a:b], squares[a:b], sigma, p, own, least)
 
-    E = np.sum(map_blocks(add_up, n, size=max(_ROWS, -(-n // _PARTS)), n_jobs=n_jobs), axis=0)
+    E = np.sum(map_blocks(add_up, n, size=max(BLOCK, -(-n // _PARTS)), n_jobs=n_jobs), axis=0)
     vectors, centers, pieces = cut_landmarks(E, k, landmarks.points, seed=seed)
     furthest = float(np.sqrt(squares[:, -1].max(), dtype=np.float64))
     model = LandmarkModel(rows.columns, rows.unit, landmarks, K, sigma, vectors, centers, furthest)
     found = map_blocks(
-        lambda a, b: model.of_neighbors(index[a:b], squares[a:b]), n, size=_ROWS, n_jobs=n_jobs
+        lambda a, b: model.of_neighbors(index[a:b], squares[a:b]), n, size=BLOCK, n_jobs=n_jobs
     )
     labels = np.concatenate(found)
     # A center of landmarks to which no object is nearest is dropped: then labels are consecutive codes, and
@@ -397,16 +329,6 @@ def learn(
     # Where there are too few different rows, the recipe keeps the number asked for; a warning tells users.
     k = k if len(centers) < k else int(filled.size)
     return model, labels, {"n_clusters": k, "n_landmarks": p, "sigma": sigma, "pieces": pieces}
-
-
-def neighbors_of(
-    rows: Rows, landmarks: Landmarks, n_neighbors: int, a: int, b: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """(index, squares), each (b - a, K), of the landmarks nearest to rows a..b."""
-    index = np.empty((b - a, n_neighbors), np.int32)
-    squares = np.empty((b - a, n_neighbors), rows.X.dtype)
-    nearest_landmarks(rows, landmarks, a, b, index, squares)
-    return index, squares
 
 
 def cut_landmarks(
