@@ -185,7 +185,12 @@ FUNCTIONS = (
 OFFERED = {
     entry.name: entry
     for entry in (
+        Entry("CDFDisplay", "plot"),
+        Entry("ChooseKDisplay", "plot"),
+        Entry("DeltaAreaDisplay", "plot"),
         Entry("Rows", "dask.generation"),
+        Entry("SpectrumDisplay", "plot"),
+        Entry("TrackingDisplay", "plot"),
         Entry("choose_k", "_choosing"),
         Entry("fit_lazily", "dask.fitting"),
         Entry("frame_lazily", "dask.fitting"),

@@ -21,6 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     cs.io.write_features(X.T, "genes.tsv", sample_names=list("abcd"), feature_names=names)
     cs.io.write_features(X, "big.parquet", sample_names=names, feature_names=list("abcd"))
     cs.io.write_table({"class": np.array(["x", "y", "z"])[truth]}, "truth.csv", sample_names=names)
+    cs.io.write_table({"weight": np.r_[np.ones(30), np.full(30, 2.0)]}, "weights.csv", sample_names=names)
     base = np.column_stack([truth, truth, np.where(rng.random(60) < 0.1, 0, truth)])
     ensemble = cs.Ensemble(base, sample_names=names, clustering_names=["one", "two", "three"])
     for ending in ("csv", "npz", "parquet"):

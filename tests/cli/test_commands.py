@@ -317,3 +317,59 @@ def test_json_says_null_where_a_number_is_none(capsys):
     assert json.loads(capsys.readouterr().out) == {
         "a": None, "b": [1.5, None], "c": [1, None], "d": {"2": 3}, "e": "x", "notes": [], "warnings": [],
     }  # fmt: skip
+
+
+def test_consensus_takes_what_fit_takes(folder, run):
+    lines = [f"row {59 - i},{1 + i % 3}" for i in range(60)]
+    Path("weights.csv").write_text("\n".join(["name,weight", *lines]))
+    Path("links.csv").write_text("row 0,row 59\n2,58\n")
+    ensemble = cs.io.read_labels("ensemble.csv")
+    given = ["--sample-weight", "weights.csv", "--must-link", "links.csv", "--min-cluster-size", "30"]
+    said = run("consensus", "ensemble.csv", "-k", "3", "-m", "lwgp", *given, "--json", "-q")
+    assert said.exit_code == 0, said.stderr
+    model = cs.consensus.LWGP(3, min_cluster_size=30, random_state=0).fit(
+        ensemble,
+        sample_weight=[1 + (59 - i) % 3 for i in range(60)],
+        must_link=[("row 0", "row 59"), (2, 58)],
+    )
+    found = json.loads(said.stdout)
+    assert found["labels"] == model.labels_.tolist()
+    assert found["labels"][0] == found["labels"][59]
+    assert found["labels"] != cs.consensus.LWGP(3, random_state=0).fit(ensemble).labels_.tolist()
+
+
+def test_cluster_takes_what_fit_takes(folder, run):
+    Path("links.csv").write_text("row 0,row 59\n")
+    given = ["-g", "kmeans", "-m", "lwgp", "--sample-weight", "weights.csv", "--must-link", "links.csv"]
+    said = run("cluster", "features.csv", "-k", "3", *given, "--json", "-q")
+    assert said.exit_code == 0, said.stderr
+    model = cs.ConsensusClustering(3, generator="kmeans", method="lwgp", random_state=0).fit(
+        cs.io.read_features("features.csv"),
+        sample_weight=np.r_[np.ones(30), np.full(30, 2.0)],
+        must_link=[("row 0", "row 59")],
+    )
+    assert json.loads(said.stdout)["labels"] == model.labels_.tolist()
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        ("--sample-weight", "name,a,b\nrow 0,1,2\nrow 1,1,2\n", "weights.csv has 2 columns of numbers"),
+        ("--sample-weight", "name,a\nrow 0,1\nrow 1,1\n", "has 60 objects and weights.csv has 2"),
+        ("--must-link", "row 0,row 99\n", "must_link names the object 'row 99'"),
+    ],
+)
+def test_files_about_objects_are_checked(folder, run, option, text, message):
+    Path("weights.csv").write_text(text)
+    said = run("consensus", "ensemble.csv", "-k", "3", option, "weights.csv", "-q")
+    assert said.exit_code == 2
+    assert message in said.stderr
+
+
+def test_consensus_chooses_the_number_of_clusters(folder, run):
+    said = run("consensus", "ensemble.csv", "-k", "auto", "--json")
+    assert said.exit_code == 0, said.stderr
+    study = cs.choose_k(ensemble=cs.io.read_labels("ensemble.csv"), n_clusters=(2, 5), random_state=0)
+    assert len(json.loads(said.stdout)["sizes"]) == study.n_clusters == 3
+    assert "3 clusters (verdict: not tested" in said.stderr
+    assert run("consensus", "ensemble.csv", "-k", "3.5").exit_code == 2

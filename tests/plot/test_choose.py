@@ -134,3 +134,29 @@ def test_one_cluster_is_drawn_too():
     for name in DISPLAYS:
         getattr(cs.plot, name).from_study(study).plot()
     assert "1 cluster (" in cs.plot.ChooseKDisplay.from_study(study).plot().ax_.get_title()
+
+
+@pytest.mark.parametrize(
+    ("what", "name"), list(zip(("evidence", "cdf", "delta_area", "tracking", "spectrum"), DISPLAYS))
+)
+def test_a_study_draws_itself(what, name, study):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    _, ax = plt.subplots()
+    display = study.plot(what, ax=ax)
+    assert (type(display).__name__, display.ax_) == (name, ax)
+    assert ax.has_data()
+    plt.close("all")
+
+
+def test_a_study_says_which_pictures_there_are(study):
+    with pytest.raises(InputError, match="what='silhouette'.*'evidence', 'cdf'"):
+        study.plot("silhouette")
+
+
+def test_a_study_writes_its_report(study, tmp_path):
+    study.report(tmp_path / "k.html")
+    assert "<html" in (tmp_path / "k.html").read_text()

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.base import clone
 
 from .. import _register
-from .._base.parameters import listed
+from .._base.parameters import Choice, check, listed
 from .._data.ensemble import Ensemble
 from ..errors import InputError, need
 from .rule import Test
@@ -50,6 +50,15 @@ SHOWN = (
     *("gap", "pac", "smallest", "doubtful"),
 )
 
+
+#: The pictures of a study, by the display that draws each.
+PICTURES = {
+    "evidence": "ChooseKDisplay",
+    "cdf": "CDFDisplay",
+    "delta_area": "DeltaAreaDisplay",
+    "tracking": "TrackingDisplay",
+    "spectrum": "SpectrumDisplay",
+}
 
 #: Modules of data frames, as narwhals knows them.
 FRAMES = ("pandas", "polars", "pyarrow", "modin.pandas", "cudf")
@@ -230,6 +239,29 @@ class ChooseKResult:
             "text": "\n".join([self.summary(), *self.notes]),
             "notes": self.notes,
         }
+
+    def plot(self, what: str = "evidence", ax: Any = None) -> Any:
+        """Draw the study with matplotlib.
+
+        Parameters
+        ----------
+        what : {"evidence", "cdf", "delta_area", "tracking", "spectrum"}, default "evidence"
+            The evidence for each number of clusters, the distribution of co-association, the relative change
+            of its area, the cluster of each object for each number of clusters, or the eigenvalues.
+        ax : matplotlib axes, optional
+            Where to draw; a new figure by default.
+
+        Returns
+        -------
+        display
+            The display of :mod:`consilience.plot`, with ``ax_`` and ``figure_``.
+        """
+        check("what", what, Choice(*PICTURES))
+        return _register.offered(PICTURES[what]).from_study(self).plot(ax)
+
+    def report(self, path: Any = None, **options: Any) -> Any:
+        """Write a page about the study to ``path``; see :func:`consilience.report` for the options."""
+        return _register.offered("report")(self, path=path, **options)
 
     # Files -------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import InputError
-from ._options import Labels, Results
+from ._options import Labels, Objects, Results
 from ._session import Session
 
 
@@ -147,6 +147,36 @@ def read_classes(session: Session, path: str, column: str | None, key: str | Non
             f"--true-column."
         )
     return classes
+
+
+def fit_arguments(session: Session, objects: Objects, data: Any, path: str) -> dict[str, Any]:
+    """Arguments of ``fit`` for the objects of ``data``, which was read from ``path``."""
+    from ..io import read_annotations, read_features
+
+    given: dict[str, Any] = {}
+    if objects.sample_weight is not None:
+        weights = read_features(source(objects.sample_weight), on_note=session.note)
+        if weights.values.shape[1] != 1:
+            raise InputError(
+                f"{objects.sample_weight} has {weights.values.shape[1]} columns of numbers; expected one "
+                "weight for each object, beside its name if it has one."
+            )
+        rows = matching_rows(session, data, path, weights, objects.sample_weight)
+        given["sample_weight"] = weights.values[rows, 0]
+    if objects.must_link is not None:
+        pairs = read_annotations(source(objects.must_link), header=False, index=False)
+        known = set(data.sample_names or ())
+        given["must_link"] = [
+            [_object(cell, known) for cell in line if cell is not None]
+            for line in zip(*pairs.columns.values())
+        ]
+    return given
+
+
+def _object(cell: Any, known: set[Any]) -> Any:
+    """A row name if there is one like that, else a position if it is a whole number."""
+    text = str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+    return int(text) if text not in known and text.isdecimal() else text
 
 
 def write_report(

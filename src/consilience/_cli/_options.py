@@ -120,6 +120,46 @@ running = _grouped(
 
 
 @dataclass(frozen=True)
+class Objects:
+    """What a fit is told about the objects beside their data."""
+
+    sample_weight: str | None
+    must_link: str | None
+    min_cluster_size: float | None
+
+    @property
+    def in_files(self) -> dict[str, str | None]:
+        """The files by option."""
+        return {"--sample-weight": self.sample_weight, "--must-link": self.must_link}
+
+
+objects = _grouped(
+    "objects",
+    Objects,
+    click.option(
+        "--sample-weight",
+        metavar="FILE",
+        default=None,
+        help="One positive weight for each object; rows are matched by name where both files have names.",
+    ),
+    click.option(
+        "--must-link",
+        metavar="FILE",
+        default=None,
+        help="Objects that belong together: on each line, without a header, two row names, or two positions "
+        "from 0.",
+    ),
+    click.option(
+        "--min-cluster-size",
+        type=click.FloatRange(0, min_open=True),
+        default=None,
+        metavar="SIZE",
+        help="Merge smaller clusters into those they are most often together with.",
+    ),
+)
+
+
+@dataclass(frozen=True)
 class Labels:
     """Where labels are written, and what is written beside them."""
 
@@ -205,6 +245,33 @@ save_model_option = click.option(
 
 labels_only = _grouped("results", Labels, output, confidence_option)
 results = _grouped("results", Results, output, confidence_option, save_report_option, save_model_option)
+
+
+class NumberOrAuto(click.ParamType):
+    """A number of clusters, or "auto"."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
+        if str(value).strip().lower() == AUTO:
+            return AUTO
+        try:
+            return int(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a whole number nor {AUTO}.", param, ctx)
+
+    def get_missing_message(self, *_: Any, **__: Any) -> str:
+        return f'Give the number of clusters, or "-k {AUTO}" to have it chosen.'
+
+
+number_or_auto_option = click.option(
+    "-k",
+    "--n-clusters",
+    required=True,
+    metavar="INTEGER|auto",
+    type=NumberOrAuto(),
+    help='Number of clusters of the result; "auto" chooses it ("consilience choose-k" shows how).',
+)
 
 
 def n_clusters_option(help: str, **options: Any) -> Any:

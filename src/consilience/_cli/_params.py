@@ -12,6 +12,7 @@ from ..errors import InputError
 #: Parameters of every method that have an option of their own.
 METHOD_OPTIONS = {
     "n_clusters": "the option -k",
+    "min_cluster_size": "the option --min-cluster-size",
     "random_state": "the option --random-state",
     "n_jobs": "the option --n-jobs",
 }

@@ -13,12 +13,14 @@ from ._files import (
     check_model_output,
     check_output,
     check_report,
+    fit_arguments,
     save_model,
     source,
     write_report,
     write_result,
 )
 from ._options import (
+    Objects,
     Reading,
     Results,
     Running,
@@ -26,7 +28,8 @@ from ._options import (
     generator_option,
     method_option,
     n_clusterings_option,
-    n_clusters_option,
+    number_or_auto_option,
+    objects,
     param_option,
     preprocess_option,
     reading,
@@ -37,35 +40,16 @@ from ._params import generator_params, method_params
 from ._session import Session
 
 
-class _NumberOrAuto(click.ParamType):
-    name = "integer"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
-        if str(value).strip().lower() == AUTO:
-            return AUTO
-        try:
-            return int(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither a whole number nor {AUTO}.", param, ctx)
-
-    def get_missing_message(self, *_: Any, **__: Any) -> str:
-        return f'Give the number of clusters, or "-k {AUTO}" to have it chosen.'
-
-
 @click.command("cluster", short_help="Cluster a table of features by consensus.")
 @click.argument("features")
-@n_clusters_option(
-    'Number of clusters of the result; "auto" chooses it ("consilience choose-k" shows how).',
-    required=True,
-    metavar="INTEGER|auto",
-    type=_NumberOrAuto(),
-)
+@number_or_auto_option
 @method_option(AUTO)
 @generator_option(AUTO)
 @n_clusterings_option
 @preprocess_option
 @results
 @click.option("--save-ensemble", metavar="FILE", default=None, help="Also write the base clusterings.")
+@objects
 @dask_option("FEATURES", more=WRITES)
 @param_option("method")
 @param_option("generator")
@@ -80,6 +64,7 @@ def command(
     save_ensemble: str | None,
     scheduler: str | None,
     results: Results,
+    objects: Objects,
     running: Running,
     reading: Reading,
     as_json: bool,
@@ -102,6 +87,7 @@ def command(
       consilience cluster features.csv -k 3 -g spectral -m lwea --method-param instability_tolerance=1 --json
       consilience cluster features.csv -k 3 --preprocess standardize --method mdec -o labels.csv
       consilience cluster genes.tsv -k 3 --transpose -o labels.csv
+      consilience cluster features.csv -k 3 --min-cluster-size 5 --sample-weight weights.csv -o labels.csv
       consilience cluster features.csv -k 3 --save-model model.consilience -o labels.csv
       consilience cluster big.parquet -k 12 --dask -o labels/
     """
@@ -110,8 +96,9 @@ def command(
     from ..io import read_features, write_ensemble
 
     start = time.perf_counter()
-    _check_outputs(features, results, save_ensemble, reading, lazy=scheduler is not None, as_json=as_json)
-    model = _estimator(n_clusters, running, **making)
+    refused = {**objects.in_files, "--transpose": reading.transpose, "--key": reading.key}
+    _check_outputs(features, results, save_ensemble, None if scheduler is None else refused, as_json=as_json)
+    model = _estimator(n_clusters, running, min_cluster_size=objects.min_cluster_size, **making)
     if scheduler is not None:
         cluster_lazily(
             session, model, features, scheduler, index=reading.index, results=results, as_json=as_json
@@ -122,7 +109,7 @@ def command(
         progress_shown(False if session.quiet else None),
     ):
         table = read_features(source(features), **vars(reading), on_note=session.note)
-        model.fit(table)
+        model.fit(table, **fit_arguments(session, objects, table, features))
         if save_ensemble is not None:
             write_ensemble(model.ensemble_, save_ensemble)
         save_model(session, results.save_model, model)
@@ -164,21 +151,17 @@ def _check_outputs(
     features: str,
     results: Results,
     save_ensemble: str | None,
-    reading: Reading,
+    refused: dict[str, Any] | None,
     *,
-    lazy: bool,
     as_json: bool,
 ) -> None:
-    """Refuse before the work what could not be written after it."""
+    """Refuse before the work what could not be written after it.
+
+    ``refused`` holds what --dask does not take; None without it.
+    """
     output, save_report = results.output, results.save_report
-    if lazy:
-        refused = {
-            "--save-report": save_report,
-            "--save-ensemble": save_ensemble,
-            "--transpose": reading.transpose,
-            "--key": reading.key,
-        }
-        check_lazy(output, refused)
+    if refused is not None:
+        check_lazy(output, {"--save-report": save_report, "--save-ensemble": save_ensemble, **refused})
     else:
         check_output(output, features, as_json=as_json)
     check_model_output(results.save_model, features, output, save_ensemble or output, save_report or output)
@@ -197,6 +180,7 @@ def _estimator(
     generator_param: tuple[str, ...],
     n_clusterings: int | None,
     preprocess: str | None,
+    min_cluster_size: float | None,
 ) -> Any:
     """The estimator that the options ask for, not fitted."""
     from .. import consensus, generate
@@ -217,6 +201,7 @@ def _estimator(
         method=method,
         method_params=method_params(cls, method_param),
         n_clusterings=n_clusterings,
+        min_cluster_size=min_cluster_size,
         **vars(running),
     )
 

@@ -7,23 +7,27 @@ from typing import Any
 
 import click
 
+from .._base.names import AUTO
 from ._dask import WRITES, check_lazy, consensus_lazily, dask_option
 from ._files import (
     check_model_output,
     check_output,
     check_report,
+    fit_arguments,
     save_model,
     source,
     write_report,
     write_result,
 )
 from ._options import (
+    Objects,
     Reading,
     Results,
     Running,
     common,
     method_option,
-    n_clusters_option,
+    number_or_auto_option,
+    objects,
     param_option,
     reading,
     results,
@@ -35,7 +39,7 @@ from ._session import Session
 
 @click.command("consensus", short_help="Turn an ensemble of clusterings into one.")
 @click.argument("labels")
-@n_clusters_option("Number of clusters of the result.", type=int, required=True)
+@number_or_auto_option
 @method_option("evidence-accumulation")
 @results
 @click.option(
@@ -46,6 +50,7 @@ from ._session import Session
     help="Use only this clustering, by name or position from 0; repeatable.",
 )
 @click.option("--drop-unseen", is_flag=True, help="Leave out objects that no clustering has labeled.")
+@objects
 @dask_option("LABELS", more=WRITES)
 @param_option("method")
 @running
@@ -55,13 +60,14 @@ from ._session import Session
 def command(
     session: Session,
     labels: str,
-    n_clusters: int,
+    n_clusters: int | str,
     method: str,
     columns: tuple[str, ...],
     drop_unseen: bool,
     scheduler: str | None,
     method_param: tuple[str, ...],
     results: Results,
+    objects: Objects,
     running: Running,
     reading: Reading,
     as_json: bool,
@@ -76,6 +82,7 @@ def command(
       consilience consensus ensemble.csv -k 3 --confidence -o labels.csv
       consilience consensus ensemble.csv -k 3 --method evidence-accumulation --method-param linkage=complete
       consilience consensus ensemble.parquet -k 3 --index --method lwgp --dask -o labels/
+      consilience consensus ensemble.csv -k auto --min-cluster-size 5 -o labels.csv
       cat ensemble.csv | consilience consensus - -k 3 > labels.csv
     """
     from .. import consensus
@@ -85,14 +92,19 @@ def command(
 
     start = time.perf_counter()
     if scheduler is not None:
-        refused = {"--save-report": results.save_report, "--drop-unseen": drop_unseen}
-        check_lazy(results.output, {**refused, "--transpose": reading.transpose, "--key": reading.key})
+        refused = {"-k auto": n_clusters == AUTO, "--drop-unseen": drop_unseen, **objects.in_files}
+        refused |= {"--save-report": results.save_report, "--transpose": reading.transpose}
+        check_lazy(results.output, {**refused, "--key": reading.key})
     else:
         check_output(results.output, labels, as_json=as_json)
     check_model_output(results.save_model, labels, results.output, results.save_report or results.output)
     check_report(results.save_report, labels, results.output)
     cls = consensus.method(method)
-    common = {"n_clusters": n_clusters, **vars(running)}
+    common = {
+        "n_clusters": n_clusters,
+        "min_cluster_size": objects.min_cluster_size,
+        **vars(running),
+    }
     taken = {name: value for name, value in common.items() if name in cls._get_param_names()}
     model = cls(**taken, **method_params(cls, method_param))
     if scheduler is not None:
@@ -112,7 +124,10 @@ def command(
         names = ensemble.sample_names
         if drop_unseen and ensemble.unseen.size:
             ensemble, names = _without_unseen(session, ensemble)
-        model.fit(ensemble)
+        given = fit_arguments(session, objects, ensemble, labels)
+        if n_clusters == AUTO:
+            model.n_clusters = _chosen(session, ensemble, running)
+        model.fit(ensemble, **given)
         save_model(session, results.save_model, model)
         facts = {
             "command": "consensus",
@@ -123,6 +138,16 @@ def command(
         write_result(session, results, model, names, as_json=as_json, facts=facts)
         seconds = time.perf_counter() - start
         write_report(session, results.save_report, model, None, source=labels, names=names, seconds=seconds)
+
+
+def _chosen(session: Session, ensemble: Any, running: Running) -> int:
+    """The number of clusters that the base clusterings show."""
+    from .._choosing import choose_k
+
+    most = min(10, ensemble.distinct().n_samples)
+    study = choose_k(ensemble=ensemble, n_clusters=(2, most), **vars(running))
+    session.note(str(study))
+    return study.n_clusters
 
 
 def _without_unseen(session: Session, ensemble: Any) -> tuple[Any, list[str]]:
