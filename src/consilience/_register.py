@@ -199,7 +199,6 @@ OFFERED = {
         Entry("predict_lazily", "dask.fitting"),
         Entry("predict_rows_lazily", "dask.generation"),
         Entry("report", "_reporting"),
-        Entry("sampled", "dask.generation"),
         Entry("save", "io"),
         Entry("score_lazily", "dask.fitting"),
         Entry("summary", "_results.summary"),

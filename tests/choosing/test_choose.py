@@ -13,6 +13,7 @@ from sklearn.datasets import make_blobs
 
 import consilience as cs
 from consilience._choosing import COLUMNS, description, statistics
+from consilience._choosing import range as range_of
 from consilience._choosing.rule import VOTERS, WITHOUT_REFERENCES, decide
 from consilience._choosing.rule import Test as OneTest
 from consilience.errors import ConsilienceWarning, FileError, InputError, LowAgreementWarning
@@ -22,6 +23,7 @@ from ..consensus.test_base import Blind
 BLOBS, TRUTH = make_blobs(120, centers=[[0, 0, 0], [8, 0, 0], [0, 8, 0], [0, 0, 8]], random_state=0)
 #: Nine references are enough for a level of .2.
 QUICK = {"n_clusters": (2, 5), "n_clusterings": 8, "n_references": 9, "alpha": 0.2, "random_state": 0}
+QUICK |= {"preprocess": "none"}
 
 
 @pytest.fixture(scope="module")
@@ -95,18 +97,18 @@ def test_no_clusters(nothing):
 
 def test_what_is_said(study, nothing):
     assert study.summary() == (
-        "4 clusters (verdict: strong, of k = 2, 3, 4 and 5). Both tests show more structure than one "
+        "4 clusters (verdict: strong; 2 to 5 were compared). Both tests show more structure than one "
         "Gaussian cloud of the same covariance (inertia p = 0.100, stability p = 0.100; each test at 0.1). "
         "Gain, eigengap, lifetime, rcsi and silhouette name 4. No other number stands out. Not tested: "
         "whether one cloud of another shape than a Gaussian would show as much, and numbers of clusters "
         "above 5."
     )
     assert nothing.summary().startswith(
-        "1 cluster (verdict: none, of k = 2, 3, 4 and 5). Nothing shows more structure than one Gaussian "
+        "1 cluster (verdict: none; 2 to 5 were compared). Nothing shows more structure than one Gaussian "
         "cloud of the same covariance ("
     )
     assert " ".join(str(study).split()) == " ".join([study.summary(), *study.notes])
-    assert str(study).splitlines()[0] == "4 clusters (verdict: strong, of k = 2, 3, 4 and 5)."
+    assert str(study).splitlines()[0] == "4 clusters (verdict: strong; 2 to 5 were compared)."
     assert max(map(len, str(study).splitlines())) <= 80
     assert repr(study) == "ChooseKResult: n_clusters=4, verdict 'strong'"
     assert "<table>" in study._repr_html_()
@@ -210,9 +212,11 @@ def test_prepared_features():
     )  # not "diverse", refused here
     assert note.filename == __file__
     with pytest.raises(InputError, match="preprocess='diverse' is not valid"):
-        cs.choose_k(scaled, **QUICK, preprocess="diverse")
+        cs.choose_k(scaled, **{**QUICK, "preprocess": "diverse"})
     assert plain.n_clusters != 4
-    assert cs.choose_k(scaled, **QUICK, preprocess="standardize").n_clusters == 4
+    assert cs.choose_k(scaled, **{**QUICK, "preprocess": "standardize"}).n_clusters == 4
+    by_default = {name: value for name, value in QUICK.items() if name != "preprocess"}
+    assert cs.choose_k(scaled, **by_default).n_clusters == 4
 
 
 def test_another_consensus():
@@ -327,6 +331,83 @@ def test_the_rule_without_references():
 
 def test_of_nested_clusters_the_clear_coarse_level_is_an_alternative():
     assert answer((0.025, 0.025), *[AT4] * 5, pac=(0.01, 0.3, 0.05)) == (4, "strong", [2])
+    # Ever clearer up to the answer: 3 merges what 4 divides, and is no level of its own.
+    assert answer((0.025, 0.025), *[AT4] * 5, pac=(0.09, 0.03, 0.01)) == (4, "strong", [])
+
+
+def test_few_alternatives_are_named():
+    ks = np.arange(2, 9)
+    columns = {"n_clusters": ks, **{name: -np.abs(ks - one) for name, one in zip(VOTERS, (2, 3, 5, 6, 8))}}
+    columns |= {"pac": np.ones(7)}
+    found = decide(columns, [])
+    assert (found.n_clusters, sorted(found.votes.values())) == (5, [2, 3, 5, 6, 8])
+    assert found.alternatives == [3, 6]
+
+
+# The range -------------------------------------------------------------------------------------------------
+
+
+def test_the_range_is_2_to_10_and_wider_where_a_look_says_so():
+    np.testing.assert_array_equal(range_of.range_for((3, 2), 60), np.arange(2, 11))
+    np.testing.assert_array_equal(range_of.range_for((3, 2), 6), np.arange(2, 7))
+    ks = range_of.range_for((40, 3), 80).tolist()
+    assert ks[:9] == list(range(2, 11))
+    assert ks[-1] == 60
+    assert set(range(38, 43)) <= set(ks)
+    assert len(ks) < 30
+    assert range_of.range_for((40, 3), 45)[-1] == 45
+
+
+def test_the_range_is_doubled_for_an_answer_near_its_end():
+    ks = np.arange(2, 11)
+    assert range_of.wider(ks, 8, 60) is None
+    again = range_of.wider(ks, 9, 60)
+    assert set(ks) < set(again.tolist())
+    assert again[-1] == 20
+    assert range_of.wider(ks, 10, 10) is None
+
+
+@pytest.mark.parametrize(
+    ("n", "distinct", "most"), [(40, 40, 10), (400, 400, 80), (9_000, 9_000, 200), (8, 5, 4)]
+)
+def test_the_largest_number_of_clusters(n, distinct, most):
+    assert range_of.largest(n, distinct, 0.8) == most
+
+
+def test_too_few_objects_to_choose():
+    with pytest.raises(
+        InputError, match="cannot choose for 9 objects, 2 of them distinct: there are too few"
+    ):
+        cs.choose_k([[0.0], [1], [1], [1], [1], [1], [1], [1], [1]])
+
+
+def test_more_clusters_than_ten_are_found_by_default():
+    X, _ = make_blobs(160, 20, centers=16, random_state=0)
+    study = cs.choose_k(X, n_clusterings=8, n_references=9, alpha=0.2, random_state=0)
+    assert (study.n_clusters, study.alternatives) == (16, [])
+    assert study.summary().startswith("16 clusters (verdict: strong; 20 numbers from 2 to 24 were compared)")
+
+
+def test_more_clusters_than_ten_are_found_in_given_clusterings():
+    X, y = make_blobs(160, 20, centers=16, random_state=0)
+    ensemble = cs.generate.random_k(X, n_clusterings=20, n_clusters=(4, 40), random_state=0)
+    study = cs.choose_k(ensemble, random_state=0)
+    assert study.n_clusters == 16
+    assert cs.metrics.ari(y, study.labels()) == 1
+
+
+def test_an_answer_at_the_end_of_the_range_warns():
+    with pytest.warns(
+        ConsilienceWarning, match="4, is the largest number of clusters that was compared"
+    ) as caught:
+        cs.choose_k(BLOBS, **{**QUICK, "n_clusters": (2, 4)})
+    assert caught[0].filename == __file__
+
+
+def test_all_doors_ask_the_same_study():
+    own = cs.choose_k(BLOBS * [1, 9, 100], random_state=3)
+    model = cs.ConsensusClustering(random_state=3, n_jobs=1).fit(BLOBS * [1, 9, 100])
+    np.testing.assert_equal(model.study_.to_dict(), own.to_dict())
 
 
 def test_clear_clusters_of_fewer_objects_than_features():
@@ -339,8 +420,6 @@ def test_clear_clusters_of_fewer_objects_than_features():
 
 
 def test_remarks():
-    study = cs.choose_k(BLOBS, **{**QUICK, "n_clusters": (2, 4)})
-    assert study.notes == ["4 is the largest number that was compared: try larger ones."]
     far = np.vstack([BLOBS, [[900, 900, 900]]])
     notes = cs.choose_k(far, **QUICK).notes
     assert any("the smallest holds 0.8% of the weight: it may be outliers" in note for note in notes)

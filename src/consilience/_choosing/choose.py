@@ -1,16 +1,19 @@
 """One study of the number of clusters.
 
-Base clusterings are made for every number of clusters, also of references without clusters.
+Base clusterings are made for every number of clusters, also of references without clusters. Which numbers
+are compared by default is in :mod:`.range`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._base.names import Named
+from .._base.names import AUTO, Named
 from .._base.numbers import numbers
 from .._base.parameters import (
     FRACTION,
@@ -30,12 +33,21 @@ from .._data.ensemble import Ensemble
 from .._data.soft import SoftEnsemble
 from .._kernels.runtime.threads import one_blas_thread
 from ..consensus import BaseConsensus, methods
-from ..errors import InputError
+from ..errors import InputError, warn
 from ..generate import PREPARATIONS
 from .comparison import name_of, run_references
 from .conclusion import conclude
 from .description import Description
-from .material import Settings, make_clusterings, take_ensemble, take_features
+from .material import (
+    Objects,
+    Settings,
+    check_largest,
+    make_clusterings,
+    of_each_number,
+    take_ensemble,
+    take_features,
+)
+from .range import FIRST, MOST, is_open, largest, look_at, numbers_to, proposals, range_for, wider
 from .runs import make_generator
 from .study import ChooseKResult
 
@@ -43,7 +55,7 @@ _RULES = {
     "n_clusterings": Integer(2),
     "sample_fraction": FRACTION,
     "feature_fraction": FRACTION,
-    "preprocess": Choice(*PREPARATIONS),
+    "preprocess": Choice(AUTO, *PREPARATIONS),
     "method": Nothing()
     | Named(methods())
     | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
@@ -64,18 +76,18 @@ def choose_k(
     X: Any = None,
     *,
     ensemble: Any = None,
-    n_clusters: Any = (2, 10),
+    n_clusters: Any = "auto",
     n_clusterings: int = 50,
     sample_fraction: float = 0.8,
     feature_fraction: float = 1.0,
-    preprocess: str = "none",
+    preprocess: str = "auto",
     generator: Any = "kmeans",
     generator_params: Any = None,
     method: Any = None,
     null: Any = "gaussian",
     n_references: int = 39,
     alpha: float = 0.05,
-    max_samples: int = 5_000,
+    max_samples: int = 2_000,
     n_pairs: int = 1_000_000,
     sample_weight: Any = None,
     checkpoint: Any = None,
@@ -98,18 +110,21 @@ def choose_k(
         Base clusterings, which are used unchanged, in any form that consensus methods take. For a list of
         label vectors pass ``Ensemble.from_clusterings(vectors)``. From a Dask ensemble its distinct objects
         are loaded.
-    n_clusters : int, pair, list or range, default (2, 10)
+    n_clusters : "auto", int, pair, list or range, default "auto"
         The numbers of clusters to compare: a pair is an interval, (smallest, largest); a list or range gives
-        the numbers themselves. One cluster is always a possible answer and need not be listed.
+        the numbers themselves. One cluster is always a possible answer and need not be listed. With "auto"
+        (or None) 2 to 10 are compared, and larger numbers where a first look finds structure there or the
+        answer is near the end, at most a fifth of the number of objects, and 200.
     n_clusterings : int, default 50
         Clusterings of random subsamples for each number of clusters.
     sample_fraction : float in (0, 1], default 0.8
         Share of the objects in each subsample.
     feature_fraction : float in (0, 1], default 1
         Share of the features that each clustering sees, drawn again for each; at least one feature.
-    preprocess : str, default "none"
+    preprocess : str, default "auto"
         How the features are prepared: "none" (as given), "standardize", "ranks", "log", "tf-idf", "unit" or
-        "pearson". See :mod:`consilience.generate`.
+        "pearson". See :mod:`consilience.generate`. "auto" standardizes the columns, or takes tf-idf for
+        counts, as :class:`~consilience.ConsensusClustering` does.
     generator : str, clusterer or callable, default "kmeans"
         What clusters a subsample: the name of a generator, a scikit-learn clusterer with ``n_clusters``
         (cloned), or a function ``(X, k, random_state) -> labels``.
@@ -127,7 +142,7 @@ def choose_k(
         level.
     alpha : float, default 0.05
         Level of the tests: how often they may find structure in data that is like the references.
-    max_samples : int, default 5,000
+    max_samples : int, default 2,000
         If there are more objects, a random sample of this size is studied, and a note says so. k is a
         property of the population, not of its size.
     n_pairs : int, default 1,000,000
@@ -163,7 +178,7 @@ def choose_k(
     (3, 'strong', [])
     """
     check_all(locals(), _RULES)
-    ks = _candidates(n_clusters)
+    ks = numbers_to(FIRST, (), FIRST) if is_open(n_clusters) else _candidates(n_clusters)
     if null is not None:
         _check_references(n_references, alpha)
     made = make_generator(generator, generator_params)
@@ -176,25 +191,86 @@ def choose_k(
     settings = Settings(ks, n_clusterings, *fractions, made, method, seed, n_pairs, n_jobs)
     shown = None if verbose is None else bool(verbose)
     with progress_shown(shown) if shown is not None else nullcontext(), one_blas_thread():
-        objects, runs, references = None, None, []
+        objects = None
         if features is not None:
             weights = _weights(given, sample_weight)
             objects = take_features(features, weights, max_samples, given, preprocess, settings)
-            base, runs = make_clusterings(objects, settings)
         if given is not None:
-            base = take_ensemble(given, sample_weight, settings)
-            base = base._replace(notes=[*lazy_notes, *base.notes])
-        if objects is not None and runs is not None and null is not None:
-            references = run_references(null, n_references, checkpoint, objects, runs.plan, settings)
-        return conclude(
-            Description(base, runs, references, settings),
-            objects,
-            None if runs is None else runs.own,
-            references,
-            alpha=alpha,
-            null=name_of(null) if references else None,
-            backend=_library_of(features if given is None else None),
+            given = take_ensemble(given, sample_weight)
+        compared = Compared(null, n_references, float(alpha), checkpoint)
+        backend = _library_of(features if given is None else None)
+        found = partial(_study, objects, given, compared=compared, notes=lazy_notes, backend=backend)
+        study = _widening(found, objects, given, settings) if is_open(n_clusters) else found(settings)
+    if study.n_clusters == study.n_clusters_tried[-1] > study.n_clusters_tried[0]:
+        warn(
+            f"The answer, {study.n_clusters}, is the largest number of clusters that was compared: there may "
+            "be more. Give larger numbers by n_clusters."
         )
+    return study
+
+
+class Compared(NamedTuple):
+    """What the features are compared with."""
+
+    null: Any
+    n_references: int
+    alpha: float
+    checkpoint: Any
+
+
+def _widening(
+    study_of: Callable[[Settings], ChooseKResult],
+    objects: Objects | None,
+    given: Ensemble | None,
+    settings: Settings,
+) -> ChooseKResult:
+    """The study of as many numbers of clusters as the data call for."""
+    if given is not None:
+        n = distinct = given.distinct(n_jobs=settings.n_jobs).n_samples
+        most = largest(n, distinct + 1, 2.0)
+        look = given
+    else:
+        assert objects is not None
+        n = objects.features.n_samples
+        most = largest(n, objects.features.distinct_rows(MOST + 1), settings.sample_fraction)
+        look = look_at(objects, most, settings)
+    settings = settings._replace(ks=range_for(proposals(look, most, settings.n_jobs), most))
+    study = study_of(settings)
+    while (ks := wider(settings.ks, study.n_clusters, most)) is not None:
+        settings = settings._replace(ks=ks)
+        study = study_of(settings)
+    return study
+
+
+def _study(
+    objects: Objects | None,
+    given: Ensemble | None,
+    settings: Settings,
+    *,
+    compared: Compared,
+    notes: list[str],
+    backend: str | None,
+) -> ChooseKResult:
+    """The study of the numbers of clusters in ``settings``."""
+    runs, references, null = None, [], compared.null
+    if objects is not None:
+        check_largest(objects, settings)
+        base, runs = make_clusterings(objects, settings)
+    if given is not None:
+        base = of_each_number(given, settings)
+        base = base._replace(notes=[*notes, *base.notes])
+    if objects is not None and runs is not None and null is not None:
+        count, checkpoint = compared.n_references, compared.checkpoint
+        references = run_references(null, count, checkpoint, objects, runs.plan, settings)
+    return conclude(
+        Description(base, runs, references, settings),
+        objects,
+        None if runs is None else runs.own,
+        references,
+        alpha=compared.alpha,
+        null=name_of(null) if references else None,
+        backend=backend,
+    )
 
 
 # Small rules -----------------------------------------------------------------------------------------------

@@ -65,8 +65,6 @@ def _remarks(answer: Answer, found: Description, compared: Objects | None) -> li
         return []
     ks = found.settings.ks
     said = list(getattr(found.models[answer.n_clusters], "messages_", []))
-    if answer.n_clusters == ks[-1] and len(ks) > 1:
-        said.append(f"{ks[-1]} is the largest number that was compared: try larger ones.")
     smallest = found.columns["smallest"][int(np.flatnonzero(ks == answer.n_clusters)[0])]
     if smallest < _TINY:
         said.append(

@@ -12,12 +12,13 @@ import scipy.sparse as sp
 
 from .. import _register
 from .._base.dask_types import is_lazy
+from .._base.names import AUTO
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features, check_not_of_columns
 from .._data.plausibility import question_features
 from .._kernels.kmeans.gram import Gram
 from ..errors import InputError
-from ..generate import prepared
+from ..generate import comparable, prepared
 from .null import Cloud, cloud_of
 from .runs import (
     OBJECTS,
@@ -118,8 +119,13 @@ def take_features(
         why = "sparse X of so many features" if most < max_samples else f"max_samples={max_samples}"
         what = "The study looked at" if given is None else "The tests looked at"
         notes.append(f"{what} a random sample of {most:,} of the {n:,} objects ({why}).")
-    _check_distinct(features, settings)
-    features = prepared(features, preprocess, n_jobs=settings.n_jobs)
+    if features.distinct_rows(2) < 2:
+        raise InputError(
+            f"All {features.n_samples} rows of X are equal: there is nothing to cluster. Check how X was "
+            "read or scaled."
+        )
+    way = comparable(features) if preprocess == AUTO else preprocess
+    features = prepared(features, way, n_jobs=settings.n_jobs)
     weight = features.sample_weight
     weighted = weight is not None and bool((weight != weight[0]).any())
     weights = np.ones(features.n_samples) if weight is None else weight / weight.mean()
@@ -159,13 +165,10 @@ def as_run(X: np.ndarray, *, by_distance: bool) -> Any:
     return np.ascontiguousarray(X)
 
 
-def _check_distinct(features: Features, settings: Settings) -> None:
-    n, most = features.n_samples, int(settings.ks[-1])
-    if features.distinct_rows(2) < 2:
-        raise InputError(
-            f"All {n} rows of X are equal: there is nothing to cluster. Check how X was read or scaled."
-        )
-    features.check_k(most, "n_clusters")
+def check_largest(objects: Objects, settings: Settings) -> None:
+    """Raise if there are too few objects for the largest number of clusters."""
+    n, most = objects.features.n_samples, int(settings.ks[-1])
+    objects.features.check_k(most, "n_clusters")
     drawn = max(1, round(settings.sample_fraction * n))
     if most >= drawn:
         raise InputError(
@@ -201,11 +204,8 @@ def make_clusterings(objects: Objects, settings: Settings) -> tuple[Base, Runs]:
 # ------------------------------------------------------------------------------------------------------
 
 
-def take_ensemble(given: Ensemble, sample_weight: Any, settings: Settings) -> Base:
-    """The clusterings given.
-
-    Those with k clusters tell about k; all together give the spectrum and lifetimes.
-    """
+def take_ensemble(given: Ensemble, sample_weight: Any) -> Ensemble:
+    """The clusterings given, with their weights, checked."""
     ensemble = given if sample_weight is None else Ensemble(given, sample_weight=sample_weight)
     if ensemble.unseen.size:
         raise InputError(
@@ -217,6 +217,11 @@ def take_ensemble(given: Ensemble, sample_weight: Any, settings: Settings) -> Ba
             "The ensemble has a single clustering, which cannot tell how many clusters there are. "
             "Give several."
         )
+    return ensemble
+
+
+def of_each_number(ensemble: Ensemble, settings: Settings) -> Base:
+    """The clusterings given: those with k clusters tell about k, all together give spectrum and lifetimes."""
     distinct = ensemble.distinct(n_jobs=settings.n_jobs).n_samples
     if settings.ks[-1] > distinct:
         raise InputError(

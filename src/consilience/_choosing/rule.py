@@ -40,8 +40,11 @@ from .runs import Measured
 VOTERS, WITHOUT_REFERENCES = ("gain", "eigengap", "lifetime", "rcsi", "silhouette"), ("eigengap", "lifetime")
 #: The number of voters that must name the answer for a verdict above "weak".
 MAJORITY = 3
-#: Smaller numbers of clusters are plausible, too, if a smaller share of pairs than this is ambiguous.
+#: Smaller numbers of clusters are plausible, too, if a smaller share of the pairs is ambiguous.
 CLEAR = 0.1
+
+#: Other plausible numbers that are named: those with the best mean rank.
+MOST_ALTERNATIVES = 2
 
 VERDICTS = ("strong", "moderate", "weak", "none", "not tested")
 
@@ -122,20 +125,28 @@ def decide(columns: Mapping[str, np.ndarray], tests: list[Test]) -> Answer:
     rejected = sum(test.rejected for test in tests)
     if tests and not rejected:
         return Answer(1, "none", [], votes)
-    k = int(ks[np.argmin(sum(ranks.values()))])
+    total = np.sum(list(ranks.values()), axis=0)
+    k = int(ks[np.argmin(total)])
     if not tests:
         verdict = "not tested"
     elif list(votes.values()).count(k) < MAJORITY:
         verdict = "weak"
     else:
         verdict = "strong" if rejected == len(tests) else "moderate"
-    others = {*votes.values(), *clear_coarser(columns, k)}
-    return Answer(k, verdict, sorted(others - {k}), votes)
+    others = {*votes.values(), *clear_coarser(columns, k)} - {k}
+    standing = dict(zip(ks.tolist(), total.tolist()))
+    best = sorted(others, key=lambda one: (standing[one], one))[:MOST_ALTERNATIVES]
+    return Answer(k, verdict, sorted(best), votes)
 
 
 def clear_coarser(columns: Mapping[str, np.ndarray], k: int) -> set[int]:
-    """Smaller numbers with hardly an ambiguous pair: if clusters are nested, both levels are plausible."""
-    if "pac" not in columns:
+    """Smaller numbers with hardly an ambiguous pair: if clusters are nested, both levels are plausible.
+
+    Of the pairs that were ever together few are ambiguous, and fewer than with the next larger number.
+    """
+    name = "rpac" if "rpac" in columns else "pac"
+    if name not in columns:
         return set()
-    ks = columns["n_clusters"]
-    return set(ks[(columns["pac"] < CLEAR) & (ks < k)].tolist())
+    ks, ambiguous = columns["n_clusters"], columns[name]
+    rises = np.append(ambiguous[1:] > ambiguous[:-1], False)
+    return set(ks[(ambiguous < CLEAR) & rises & (ks < k)].tolist())

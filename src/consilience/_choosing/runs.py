@@ -33,7 +33,7 @@ from ..generate import generators, takes_pairs
 from .statistics import counted_pairs, mean_ari_of, spectrum_of
 
 #: The purposes of random numbers.
-SUBSAMPLE, START, MIXED_K, MIXED_START, REFERENCE, PAIRS, OBJECTS, COLUMNS, MIXED_COLUMNS = range(1, 10)
+SUBSAMPLE, START, MIXED_K, MIXED_START, REFERENCE, PAIRS, OBJECTS, COLUMNS, MIXED_COLUMNS, LOOK = range(1, 11)
 #: Members of the mixed ensemble, and the most clusters that one of them has.
 MIXED, MOST_MIXED = 30, 50
 #: Subsamples of each reference, and of the features for the comparison with them.

@@ -315,10 +315,16 @@ class ChooseKResult:
         return [self._what(), self._why(), *self._else(), self.not_tested]
 
     def _what(self) -> str:
-        looked = f"of k = {listed(self.n_clusters_tried.tolist(), most=20)}"
-        if self.verdict == "none":
-            return f"1 cluster (verdict: none, {looked})."
-        return f"{self.n_clusters} clusters (verdict: {self.verdict}, {looked})."
+        tried = self.n_clusters_tried
+        first, last = int(tried[0]), int(tried[-1])
+        if len(tried) == 1:
+            looked = f"only {last} was compared"
+        elif len(tried) == last - first + 1:
+            looked = f"{first} to {last} were compared"
+        else:
+            looked = f"{len(tried)} numbers from {first} to {last} were compared"
+        clusters = "1 cluster" if self.n_clusters == 1 else f"{self.n_clusters} clusters"
+        return f"{clusters} (verdict: {self.verdict}; {looked})."
 
     def _why(self) -> str:
         p = ", ".join(f"{test.name} p = {test.p:.3f}" for test in self.tests)

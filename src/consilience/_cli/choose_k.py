@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from .._base.names import AUTO
 from ..errors import InputError, need
 from ._dask import dask_option, opened, refuse_beside
 from ._files import check_output, check_report, source, write_report
@@ -32,10 +33,11 @@ _WIDTH = 10
 @click.command("choose-k", short_help="Estimate the number of clusters, and show the evidence.")
 @click.argument("file", metavar="FILE")
 @n_clusters_option(
-    "Numbers of clusters to try: an interval with both ends, or a list such as 2,3,5.",
-    default="2:10",
+    'Numbers of clusters to try: an interval with both ends, or a list such as 2,3,5; "auto" tries 2 to 10, '
+    "and more where the data call for it.",
+    default=AUTO,
     show_default=True,
-    metavar="LOW:HIGH",
+    metavar="LOW:HIGH|auto",
 )
 @click.option("--from-ensemble", is_flag=True, help="FILE holds base clusterings, not features.")
 @click.option(
@@ -71,7 +73,7 @@ _WIDTH = 10
 @click.option(
     "--max-samples",
     type=int,
-    default=5_000,
+    default=2_000,
     show_default=True,
     help="Largest number of objects to study; a larger table is sampled at random.",
 )
@@ -126,14 +128,14 @@ def command(
     \b
     Examples:
       consilience choose-k features.csv -k 2:10 -o table.csv --save-report k.html
-      consilience choose-k features.csv --preprocess standardize --save-labels labels.csv --json
+      consilience choose-k features.csv --preprocess none --save-labels labels.csv --json
       consilience choose-k ensemble.npz --from-ensemble --features features.csv
     """
     from .._base.progress import progress_shown
     from .._choosing import choose_k
 
     start = time.perf_counter()
-    numbers = parse_n_clusters(n_clusters)
+    numbers = AUTO if n_clusters.strip().lower() == AUTO else parse_n_clusters(n_clusters)
     inputs = [file, *([] if features is None else [features])]
     _check_outputs(inputs, output, save_labels, save_report, as_json=as_json)
     if features is not None and not from_ensemble:
@@ -158,7 +160,7 @@ def command(
             ensemble=ensemble,
             n_clusters=numbers,
             n_clusterings=n_clusterings,
-            preprocess=preprocess or "none",
+            preprocess=preprocess or AUTO,
             null=None if null == "none" else null,
             n_references=n_references,
             alpha=alpha,

@@ -144,8 +144,7 @@ def _chosen(session: Session, ensemble: Any, running: Running) -> int:
     """The number of clusters that the base clusterings show."""
     from .._choosing import choose_k
 
-    most = min(10, ensemble.distinct().n_samples)
-    study = choose_k(ensemble=ensemble, n_clusters=(2, most), **vars(running))
+    study = choose_k(ensemble=ensemble, **vars(running))
     session.note(str(study))
     return study.n_clusters
 

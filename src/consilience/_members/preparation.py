@@ -278,6 +278,11 @@ def suitable(features: Features, columns: Columns | None = None) -> list[str]:
     return ["tf-idf", "unit"] if counts else ["none", "standardize", "unit"]
 
 
+def comparable(features: Features) -> str:
+    """The simplest preparation after which distances do not depend on the units of the columns."""
+    return "standardize" if "standardize" in suitable(features) else "tf-idf"
+
+
 def learn(
     name: str, features: Features, columns: Columns | None = None, *, n_jobs: int | None = 1
 ) -> Preparation:

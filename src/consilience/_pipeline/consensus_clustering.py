@@ -51,7 +51,7 @@ from .._results.summary import summary
 from .._results.view import UNSTABLE, instability_of
 from ..consensus import BaseConsensus, method, methods
 from ..errors import GuessWarning, InputError, InstabilityWarning, warn
-from ..generate import PREPARATIONS, suitable
+from ..generate import PREPARATIONS
 from .defaults import AUTO, Plan, check_params, fill_in, is_auto
 from .members import is_clusterer, make_members
 from .new_rows import PlacesRows, remember
@@ -66,11 +66,6 @@ __all__ = ["ConsensusClustering"]
 Model = TypeVar("Model", bound="ConsensusClustering")
 
 _PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
-
-
-#: What ``n_clusters="auto"`` looks at: the largest number of clusters, the largest number of objects, and the
-#: share of them in each subsample.
-MOST_CLUSTERS, STUDIED, STUDIED_FRACTION = 10, 2_000, 0.8
 
 
 class Whole(NamedTuple):
@@ -99,8 +94,8 @@ class ConsensusClustering(
     ----------
     n_clusters : int or "auto"
         Number of clusters returned. "auto", the default, takes the number of a ``method`` estimator that was
-        given one, and otherwise lets :func:`choose_k` choose among 1 to 10. If the data cannot be told from a
-        single cloud, the number is 1, with a warning that says so.
+        given one, and otherwise lets :func:`choose_k` choose. If the data cannot be told from a single
+        cloud, the number is 1, with a warning that says so.
     generator : str, callable, clusterer, list or dict of clusterers
         How base clusterings are made. "auto", the default, leaves it to the rule below. A name is that of a
         function of :mod:`consilience.generate` (``consilience methods`` lists the names; hyphens and
@@ -174,9 +169,9 @@ class ConsensusClustering(
 
     Notes
     -----
-    With ``n_clusters="auto"`` a study of at most 2,000 objects comes first. It takes standardized columns
-    (counts: tf-idf) if the generator is left to the rule, and otherwise the features as the generator
-    prepares them. The study takes longer than most fits.
+    With ``n_clusters="auto"`` a study comes first: that of :func:`choose_k` at its defaults, if the generator
+    is left to the rule, and otherwise of the features as the generator prepares them. It takes longer than
+    most fits.
 
     The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse.
 
@@ -356,25 +351,17 @@ class ConsensusClustering(
         """Choose the number of clusters, and warn if it is one."""
         check_parameters(self, n_clusters=1)
         if is_lazy(X):
-            features = _register.offered("sampled")(X, sample_weight, self.random_state)
+            features, weights = X, sample_weight
         else:
+            weights = None
             features, _ = _split_weights(everything := as_features(X), sample_weight)
             if everything is not X:
                 self._question(everything, X)
-        n = features.n_samples
-        most = min(MOST_CLUSTERS, round(STUDIED_FRACTION * n) - 1, features.distinct_rows(MOST_CLUSTERS) - 1)
-        if most < 2:
-            raise InputError(
-                f"n_clusters='auto' cannot choose for {n} objects, {features.distinct_rows(n)} of them "
-                "distinct: there are too few. Give the number of clusters."
-            )
         study = _register.offered("choose_k")(
             features,
-            n_clusters=(2, most),
-            sample_fraction=STUDIED_FRACTION,
-            preprocess=self._prepared_as(features),
-            max_samples=STUDIED,
-            random_state=draw_seeds(self.random_state, 3)[2],
+            sample_weight=weights,
+            preprocess=self._prepared_as(),
+            random_state=self.random_state,
             n_jobs=self.n_jobs,
             verbose=self.verbose,
         )
@@ -398,18 +385,12 @@ class ConsensusClustering(
         )
         question_features(features, given, remedy)
 
-    def _prepared_as(self, features: Features) -> str:
-        """The preparation of the features for the study.
-
-        The generator's own, or the simplest one that makes columns comparable.
-        """
+    def _prepared_as(self) -> str:
+        """The preparation of the features for the study: the generator's own, or that of the study."""
         own = (self._generator()[1] or {}).get("preprocess")
         if own in PREPARATIONS:
             return str(own)
-        if own is None and not is_auto(self._generator()[0]):
-            return "none"
-        names = suitable(features)
-        return "standardize" if "standardize" in names else "tf-idf"
+        return "none" if own is None and not is_auto(self._generator()[0]) else AUTO
 
     @property
     def membership_(self) -> np.ndarray:

@@ -246,13 +246,6 @@ def labeled(
 # ---------------------------------------------------------------------------------------
 
 
-def sampled(X: Any, sample_weight: Any, random_state: Any) -> Features:
-    """The rows that :func:`learn_lazily` fits members to."""
-    if not _repeats(random_state):
-        random_state = None  # a generator is left as it is for what follows
-    return Rows.of(X, sample_weight).sample(SAMPLE, draw_seeds(random_state, 1)[0])
-
-
 def learn_lazily(
     model: Any, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, must_link: Any = None
 ) -> Any:

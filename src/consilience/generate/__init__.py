@@ -43,6 +43,7 @@ warning names the columns that hardly affect distances because another column is
 """
 
 from .._members.preparation import PREPARATIONS as PREPARATIONS
+from .._members.preparation import comparable as comparable
 from .._members.preparation import prepared as prepared
 from .._members.preparation import suitable as suitable
 from ._estimators import estimators
