@@ -93,7 +93,9 @@ def measure_set(item: Any) -> dict[str, Any]:
 
     loaded = load_set(item.data, SHARED / "data", item.transform)
     start = time.process_time()
-    study = cs.choose_k(loaded.features, n_clusters=KS, max_samples=MOST, random_state=0, verbose=False)
+    study = cs.choose_k(
+        loaded.features, n_clusters=KS, preprocess="none", max_samples=MOST, random_state=0, verbose=False
+    )
     seconds = time.process_time() - start
     rows = np.arange(study.n_samples) if study.sample is None else study.sample
     half, how = item.group.split(", ")
@@ -268,7 +270,7 @@ def measure_synthetic(cell: tuple[str, int]) -> dict[str, Any]:
     kind, seed = cell
     X, clusters = synthetic(kind, seed)
     start = time.process_time()
-    study = cs.choose_k(X, n_clusters=(2, 8), random_state=seed, verbose=False)
+    study = cs.choose_k(X, n_clusters=(2, 8), preprocess="none", random_state=seed, verbose=False)
     return {
         "kind": kind,
         "seed": seed,
@@ -319,7 +321,7 @@ def measure_null(number: int) -> dict[str, Any]:
 
     kind, n, d = shape_of(number)
     start = time.process_time()
-    study = cs.choose_k(null(number), random_state=number, verbose=False)
+    study = cs.choose_k(null(number), n_clusters=(2, 10), random_state=number, verbose=False)
     return {
         "null": number,
         "kind": kind,
@@ -484,7 +486,7 @@ def default_study() -> dict[str, Any]:
 
     rng = np.random.default_rng(0)
     X = rng.standard_normal((500, 2_000)) + 4 * np.eye(4, 2_000)[rng.integers(0, 4, 500)]
-    seconds, study = timed(lambda: cs.choose_k(X, random_state=0, verbose=False))
+    seconds, study = timed(lambda: cs.choose_k(X, n_clusters=(2, 10), random_state=0, verbose=False))
     return {"seconds": seconds, "peak": peak(), "k": study.n_clusters}
 
 

@@ -531,7 +531,7 @@ def test_bad_data():
         InputError,
         match="n_clusters=10 exceeds the 4 distinct objects of the ensemble; choose numbers up to 4",
     ):
-        cs.choose_k(cs.Ensemble.from_clusterings([TRUTH, TRUTH]))
+        cs.choose_k(cs.Ensemble.from_clusterings([TRUTH, TRUTH]), n_clusters=(2, 10))
     with pytest.raises(InputError, match="X has 10 rows for the 120 objects of the ensemble"):
         cs.choose_k(BLOBS[:10], ensemble=cs.Ensemble.from_clusterings([TRUTH, TRUTH]), n_clusters=[2])
     with pytest.raises(InputError, match="1 objects are missing from every clustering"):

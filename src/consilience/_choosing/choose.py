@@ -173,7 +173,7 @@ def choose_k(
     --------
     >>> import consilience as cs
     >>> from sklearn.datasets import load_wine
-    >>> study = cs.choose_k(load_wine().data, n_clusters=(2, 5), preprocess="standardize", random_state=0)
+    >>> study = cs.choose_k(load_wine().data, n_clusters=(2, 5), random_state=0)
     >>> study.n_clusters, study.verdict, study.alternatives
     (3, 'strong', [])
     """
@@ -201,12 +201,18 @@ def choose_k(
         backend = _library_of(features if given is None else None)
         found = partial(_study, objects, given, compared=compared, notes=lazy_notes, backend=backend)
         study = _widening(found, objects, given, settings) if is_open(n_clusters) else found(settings)
-    if study.n_clusters == study.n_clusters_tried[-1] > study.n_clusters_tried[0]:
+    if _may_be_more(study):
         warn(
             f"The answer, {study.n_clusters}, is the largest number of clusters that was compared: there may "
             "be more. Give larger numbers by n_clusters."
         )
     return study
+
+
+def _may_be_more(study: ChooseKResult) -> bool:
+    """Whether the answer is the largest number that was compared, and the objects allow for more."""
+    k, tried = study.n_clusters, study.n_clusters_tried
+    return k == tried[-1] > tried[0] and k < study.mixed_ensemble.distinct().n_samples
 
 
 class Compared(NamedTuple):
