@@ -61,8 +61,11 @@ def offered(cls: type) -> dict[str, Any]:
         if base.__module__.startswith("consilience"):
             found.update(dict.fromkeys(inspect.get_annotations(base)))
             found.update(vars(base))
+    given = getattr(cls, "_rules", {})  # stand in the line of the class
     return {
-        name: value for name, value in found.items() if not name.startswith("_") and not _of_others(value)
+        name: value
+        for name, value in found.items()
+        if not name.startswith("_") and not _of_others(value) and name not in given
     }
 
 

@@ -27,28 +27,19 @@ A (u, u) co-association of the distinct objects.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
+from ..._base.estimator import declared
+from ..._base.parameters import NJobs
 from ..._kernels.pairs.linkage import cut_tree, merge_tree_inplace
 from .._base import BaseConsensus, Solution
 
 
+@declared
 class ThrownAway(BaseConsensus):
     """Average linkage of co-association. Deterministic.
-
-    Parameters
-    ----------
-    n_clusters : int
-        Number of clusters returned.
-    n_jobs : int or None
-        Threads; None is all cores.
-
-    Attributes
-    ----------
-    labels_, confidence_ : arrays (n_samples,)
-        Cluster of each object, and how sure the base clusterings are of it.
-    heights_ : array (u - 1,)
-        Heights of the merges, rising.
 
     Examples
     --------
@@ -57,11 +48,9 @@ class ThrownAway(BaseConsensus):
     [0, 0, 1]
     """
 
-    heights_: np.ndarray
+    n_jobs: NJobs = -1
 
-    def __init__(self, n_clusters: int | None = None, *, n_jobs: int | None = None):
-        self.n_clusters = n_clusters
-        self.n_jobs = n_jobs
+    heights_: ClassVar[np.ndarray]
 
     def _fit(self, ensemble, rng):
         distance = 1.0 - ensemble.coassociation(n_jobs=self.n_jobs)

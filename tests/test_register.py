@@ -16,9 +16,9 @@ import pytest
 import consilience as cs
 from consilience import _register
 from consilience._base.estimator import BaseMethod
-from consilience._base.parameters import COMMON_RULES
+from consilience._base.parameters import Rule
 from consilience._cli import cli
-from consilience._pipeline.consensus_clustering import ConsensusClustering
+from consilience._pipeline.consensus_clustering import BasePipeline
 
 from . import register
 from .commands import runner
@@ -71,19 +71,61 @@ def test_is_exported(entry):
 @every_estimator
 def test_every_parameter_has_a_rule(entry):
     cls = entry.load()
-    names, rules = parameters_of(cls), {**COMMON_RULES, **cls._constraints}
-    unruled = [name for name in names if name not in rules]
-    assert unruled == [], f"{place(cls)}: add the rules of these parameters"
+    unruled = [name for name in parameters_of(cls) if name not in cls._rules]
+    assert unruled == [], f"{place(cls)}: add rules to these, as in `power: Annotated[float, Real(0)] = 1.0`"
+    assert all(isinstance(rule, Rule) for rule in cls._rules.values())
+    assert cls._rules.keys() == set(parameters_of(cls)), place(cls)
+
+
+def named_in(doc: str, section: str) -> list[str]:
+    """What a section of a docstring describes."""
+    body = inspect.cleandoc(doc).partition(f"{section}\n{'-' * len(section)}\n")[2]
+    body = re.split(r"\n+\w[\w ]*\n-{3,}\n", body)[0]
+    lines = re.findall(r"^(\w[\w, ]*?)(?: :.*)?$", body, re.M)
+    return [name for line in lines for name in line.split(", ")]
 
 
 @every_estimator
-def test_every_parameter_is_documented(entry):
+def test_every_parameter_is_documented_once(entry):
     cls = entry.load()
-    documented = cls.__doc__.partition("Parameters\n")[2].partition("Attributes\n")[0]
-    lines = re.findall(r"^    (\w[\w, ]*?)(?: :.*)?$", documented, re.M)
-    named = {name for line in lines for name in line.split(", ")}
-    undocumented = [name for name in parameters_of(cls) if name not in named]
-    assert undocumented == [], f"{place(cls)}: add these to the section Parameters of its docstring"
+    assert named_in(cls.__doc__, "Parameters") == parameters_of(cls), (
+        f"{place(cls)}: describe each in the section Parameters of its docstring, in the order of the class"
+    )
+
+
+@every_estimator
+def test_every_learned_attribute_is_documented_once(entry):
+    cls, named = entry.load(), named_in(entry.load().__doc__, "Attributes")
+    declared = {name for base in cls.__mro__ for name in (*inspect.get_annotations(base), *vars(base))}
+    learned = {name for name in declared if name.endswith("_") and not name.startswith("_")}
+    assert sorted(named) == sorted(learned), (
+        f"{place(cls)}: describe each attribute that is declared in the section Attributes of its docstring"
+    )
+
+
+#: What a method may say more about than the base class does.
+MORE_TO_SAY = {"n_init", "max_iter", "tol", "membership_", "history_", "n_iter_", "converged_", "heights_",
+               "task_centers_", "utility_", "n_clusters", "keep_base_models"}  # fmt: skip
+
+
+def written_by(cls: type) -> list[str]:
+    """The parameters and attributes that the source of a class describes."""
+    tree = ast.parse(Path(inspect.getfile(cls)).read_text("utf-8"))
+    (node,) = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == cls.__name__]
+    doc = ast.get_docstring(node) or ""
+    return named_in(doc, "Parameters") + named_in(doc, "Attributes")
+
+
+@every_estimator
+def test_what_all_methods_have_is_described_by_the_base_class(entry):
+    """So that ``confidence_`` has one definition."""
+    bases = [base for base in entry.load().__mro__ if base.__name__.startswith("Base")]
+    common = {
+        name for base in bases if base.__module__.startswith("consilience") for name in written_by(base)
+    }
+    assert {"labels_", "confidence_", "n_jobs", "random_state"} <= common
+    again = [name for name in written_by(entry.load()) if name in common - MORE_TO_SAY]
+    assert again == [], f"{place(entry.load())}: leave these out of its docstring"
 
 
 @every_estimator
@@ -152,7 +194,7 @@ def test_every_public_estimator_is_registered():
         if "__main__" in name:
             continue
         for value in vars(importlib.import_module(name)).values():
-            if inspect.isclass(value) and issubclass(value, (BaseMethod, ConsensusClustering)):
+            if inspect.isclass(value) and issubclass(value, (BaseMethod, BasePipeline)):
                 known = value in registered or value.__name__.startswith(("Base", "_"))
                 assert known, (
                     f"{line_of(REGISTER, 'CONSENSUS = (')}: add Entry({value.__name__!r}, "
@@ -196,13 +238,12 @@ def public_classes() -> list[type]:
 @pytest.mark.parametrize("cls", public_classes(), ids=lambda cls: cls.__name__)
 def test_every_attribute_is_declared(cls):
     """So that type checkers and editors know it; names end in ``_`` where they are learned."""
-    section = inspect.cleandoc(cls.__doc__).partition("Attributes\n----------\n")[2]
-    section = re.split(r"\n\n\w[\w ]*\n-{3,}\n", section)[0]
-    lines = re.findall(r"^(\w[\w, ]*?)(?: :.*)?$", section, re.M)
-    documented = {name for line in lines for name in line.split(", ")}
+    documented = set(named_in(cls.__doc__, "Attributes"))
     declared = {name for base in cls.__mro__ for name in getattr(base, "__annotations__", {})}
     if inspect.isfunction(cls.__init__):  # what a constructor sets is as good as declared
         declared |= {one.argval for one in dis.get_instructions(cls.__init__) if one.opname == "STORE_ATTR"}
+    if cls.__name__.startswith("Base"):  # describes what only some methods have
+        return
     undeclared = [name for name in sorted(documented - declared) if not hasattr(cls, name)]
     assert undeclared == [], f"{place(cls)}: annotate these attributes in the class (`name_: np.ndarray`)"
     estimators = {entry.load() for entry in _register.ESTIMATORS}

@@ -1,5 +1,6 @@
 """What estimators with a closed ``fit`` share: rules of parameters, and how results are kept.
 
+A class declares each parameter once: name, type, rule and default (:func:`declared`).
 ``fit`` is closed: it checks parameters and data, calls the method's ``_fit``, and keeps what that returns, a
 :class:`Solution`, in the user's order. ``_fit`` is open: it holds only the mathematics.
 """
@@ -7,8 +8,10 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
 
 import numpy as np
@@ -16,7 +19,17 @@ from sklearn.exceptions import ConvergenceWarning
 
 from .. import _register
 from ..errors import InputError, warn
+from . import docstrings
 from .parameters import Rule
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+else:
+
+    def dataclass_transform(**_: Any) -> Callable[[Any], Any]:
+        """Tell type checkers which classes are like dataclasses, as ``typing`` does from Python 3.11 on."""
+        return lambda decorator: decorator
+
 
 #: mypy takes a name like this for true; other type checkers do not.
 MYPY = False
@@ -47,6 +60,7 @@ else:
     from sklearn.base import ClassNamePrefixFeaturesOutMixin as ClassNamePrefixFeaturesOutMixin
     from sklearn.base import TransformerMixin as TransformerMixin
 
+Cls = TypeVar("Cls", bound=Any)
 #: The class whose method it is.
 Own = TypeVar("Own")
 
@@ -102,11 +116,40 @@ class Solution:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-class BaseMethod(ClusterMixin, BaseEstimator):
-    """Base of the methods: a constructor that only stores, rules as data, learned attributes with ``_``."""
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def declared(cls: Cls) -> Cls:
+    """Make the annotated names of an estimator its parameters, each with its rule and default.
 
-    #: Rules of the method's own parameters; the common ones are added.
-    _constraints: ClassVar[dict[str, Rule]] = {}
+    ``power: Annotated[float, Real(0)] = 1.0`` is a parameter that is given by name and stored as it is. The
+    constructor is that of a dataclass, and ``_rules`` holds the rules. Attributes that ``fit`` learns are
+    annotated as ``ClassVar`` beside them: type checkers and editors know them, and they are no parameters.
+    The docstring is finished by :mod:`._base.docstrings`.
+    """
+    written = cls.__doc__
+    dataclass(kw_only=True, repr=False, eq=False, match_args=False)(cls)
+    cls.__doc__ = written  # where there is none, dataclass writes the signature
+    known, init, rules = vars(sys.modules[cls.__module__]), vars(cls)["__init__"], {**cls._rules}
+    init.__annotations__.pop("return", None)
+    own = inspect.get_annotations(cls)
+    for one in fields(cls):
+        if (name := one.name) not in own:
+            continue
+        kind = eval(one.type, known) if isinstance(one.type, str) else one.type
+        for rule in getattr(kind, "__metadata__", ()):
+            kind, rules[name] = kind.__origin__, rule
+        init.__annotations__[name] = one.type = kind  # the plain type, for those who look at the signature
+        if name in vars(cls):
+            delattr(cls, name)  # the default belongs to the constructor alone
+    cls._rules = rules
+    docstrings.finish(cls)
+    return cls
+
+
+class BaseMethod(ClusterMixin, BaseEstimator):
+    """Base of the methods: parameters as data, learned attributes with ``_``."""
+
+    #: Rules of the parameters by name.
+    _rules: ClassVar[dict[str, Rule]] = {}
     #: Tiny settings that the common checks run with, beside the defaults.
     _test_params: ClassVar[list[dict]] = [{}]
     #: What ``n_iter_`` counts, in words.
@@ -118,10 +161,6 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     n_clusters_: int
     cluster_sizes_: np.ndarray
     messages_: list[str]
-
-    if TYPE_CHECKING:  # for classes looked up by name
-
-        def __init__(self, n_clusters: int | None = None, **parameters: Any) -> None: ...
 
     @final
     def _with(self: Own, parameters: Mapping[str, Any]) -> Own:

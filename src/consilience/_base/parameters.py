@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from numbers import Real as RealNumber
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from ..errors import InputError
 
@@ -178,15 +178,14 @@ FRACTION = Real(0, 1, open_low=True)
 #: of what is compared.
 LIKE, LONGEST_WORD = 0.7, 60
 
-#: Parameters that mean the same in every estimator.
-COMMON_RULES: dict[str, Rule] = {
-    "n_clusters": Integer(1),
-    "max_iter": Integer(1),
-    "tol": Real(0),
-    "random_state": RandomState(),
-    "n_jobs": N_JOBS,
-    "min_cluster_size": Nothing() | Real(0),
-}
+# Parameters that mean the same in every method: type and rule.
+NClusters = Annotated[int, Integer(1)]
+NInit = Annotated[int, Integer(1)]
+MaxIter = Annotated[int, Integer(1)]
+Tol = Annotated[float, Real(0)]
+MinClusterSize = Annotated[float | None, Nothing() | Real(0)]
+Seed = Annotated[Any, RandomState()]
+NJobs = Annotated[int | None, N_JOBS]
 
 
 def _bounds(low: float, high: float, open_low: bool = False, open_high: bool = False) -> str:
@@ -240,12 +239,10 @@ def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
 def check_parameters(estimator: Any, **settled: Any) -> dict[str, Any]:
     """The parameters of an estimator after all checks, with numbers of Python.
 
-    They are checked by its ``_constraints`` and the common rules. ``settled`` are values found for parameters
-    that were left open.
+    ``settled`` are values found for parameters that were left open.
     """
     parameters = {**estimator.get_params(deep=False), **settled}
-    known = {**COMMON_RULES, **estimator._constraints}
-    rules = {name: known[name] for name in parameters if name in known}
+    rules = {name: estimator._rules[name] for name in parameters if name in estimator._rules}
     check_all(parameters, rules)
     return parameters | {name: rule.plain(parameters[name]) for name, rule in rules.items()}
 

@@ -6,7 +6,8 @@ import inspect
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from dataclasses import field
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -20,6 +21,7 @@ from .._base.estimator import (
     ClusterMixin,
     TransformerMixin,
     check_n_clusters,
+    declared,
     fit_with,
     forget,
 )
@@ -29,8 +31,11 @@ from .._base.parameters import (
     Flag,
     Integer,
     Kind,
+    MinClusterSize,
+    NJobs,
     Nothing,
     Rule,
+    Seed,
     check_parameters,
     check_weights,
     is_left_open,
@@ -63,9 +68,21 @@ if TYPE_CHECKING:
 __all__ = ["ConsensusClustering"]
 
 #: The class whose ``fit`` it is; jedi would take Self for the base class.
-Model = TypeVar("Model", bound="ConsensusClustering")
+Model = TypeVar("Model", bound="BasePipeline")
 
-_PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
+METHOD = Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus))
+GENERATOR = (
+    Named([AUTO, *generate.generators()])
+    | Kind("a function", lambda value: callable(value) and not isinstance(value, type))
+    | Kind("a clusterer (an instance)", is_clusterer)
+    | Kind(
+        "a list or dict of clusterers",
+        lambda value: isinstance(value, (Sequence, Mapping)) and not isinstance(value, str),
+    )
+)
+PARAMS = Nothing() | Kind("a dict of parameters by name", lambda value: isinstance(value, Mapping))
+KeepBaseModels = Annotated[bool | None, KEEP]
+Verbose = Annotated[bool | int | None, Nothing() | Flag() | Integer(0)]
 
 
 class Whole(NamedTuple):
@@ -85,51 +102,21 @@ WHOLE = {
 }
 
 
-class ConsensusClustering(
+class BasePipeline(
     PlacesRows, FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
 ):
-    """Cluster features by consensus: many base clusterings are combined into one clustering.
+    """Base of the estimators that make base clusterings of features and combine them.
 
     Parameters
     ----------
-    n_clusters : int or "auto"
-        Number of clusters returned. "auto", the default, takes the number of a ``method`` estimator that was
-        given one, and otherwise lets :func:`choose_k` choose. If the data cannot be told from a single
-        cloud, the number is 1, with a warning that says so.
-    generator : str, callable, clusterer, list or dict of clusterers
-        How base clusterings are made. "auto", the default, leaves it to the rule below. A name is that of a
-        function of :mod:`consilience.generate` (``consilience methods`` lists the names; hyphens and
-        underscores are alike). A callable takes X and returns an Ensemble or labels; it gets a seed if it
-        takes ``random_state``. Otherwise scikit-learn clusterers: one, a list of them or of ``(name,
-        clusterer)`` pairs, or a dict by name.
-    generator_params : dict, optional
-        More parameters of the generator, by name. If they do not include ``n_clusters``, the number of
-        clusters of the base clusterings depends on the generator. With kmeans, random-features, bagging and
-        spectral it is ``n_clusters``. With random-k it is from 2 to the larger of ``n_clusters`` and the
-        square root of n_samples, and with metric-subspace from 2 to the square root of n_samples, rounded up.
-        With landmarks the largest number is 60, or the square root of n_samples if that is less, but not
-        below ``n_clusters``, and the smallest is a third of it.
-    method : str or consensus estimator
-        How base clusterings are combined. "auto", the default, leaves it to the rule below. Otherwise give
-        the name of a method (``consilience methods`` lists them; short names such as ``eac`` are understood)
-        or an instance, which is cloned and gets ``n_clusters`` from here. "mdec" (or "mdec-sc", "mdec-bg") is
-        all of :class:`MDEC`: its base clusterings come from metric-subspace, whatever the default of
-        ``generator``.
-    method_params : dict, optional
-        More parameters of the consensus method, by name.
-    n_clusterings : int or None
-        Number of base clusterings. None leaves it to the rule below or to the generator: 20 for most, 100 for
-        metric-subspace, and one for each bandwidth for spectral. A list of clusterers uses each once; a
-        single clusterer makes 20 if it draws random numbers and one if it does not. A callable decides by
-        itself.
-    min_cluster_size : float or None, default None
+    min_cluster_size : float or None
         Clusters smaller than this are merged, as by every consensus method: see
         :meth:`consilience.consensus.BaseConsensus.fit`.
     random_state : int, Generator or None
         Seed of generator and consensus.
-    n_jobs : int or None, default -1
-        Threads of generator and consensus; -1 is all cores, None as in joblib. A ``method`` estimator that
-        was given another number keeps it.
+    n_jobs : int or None
+        Threads of generator and consensus. -1 uses all cores, None follows joblib. The answer does not depend
+        on it. A ``method`` estimator that was given another number keeps it.
     keep_base_models : bool or None
         Whether to keep what labels new rows: the centers of k-means, landmarks, or X for base clusterings
         that label a row by its nearest neighbor (metric-subspace, spectral, clusterers without ``predict``).
@@ -149,8 +136,9 @@ class ConsensusClustering(
         Number of clusters found.
     cluster_sizes_ : array (n_clusters,)
         Number of objects in each cluster; their total weight where they have weights.
-    consensus_nmi_, baseline_nmi_, messages_
-        As in ``method_``.
+    consensus_nmi_, baseline_nmi_ : float
+        Agreement of the base clusterings with the clusters, and with those of plain average linkage, as in
+        ``method_``.
     ensemble_ : Ensemble
         The base clusterings, with their recipes and with what labels new rows.
     method_ : consensus estimator
@@ -166,63 +154,25 @@ class ConsensusClustering(
         How the number of clusters was chosen, if it was left to "auto". Saved models keep it.
     plan_ : :class:`consilience._pipeline.defaults.Plan`
         The generator and the method with their parameters, as given or as chosen by the rule.
-
-    Notes
-    -----
-    With ``n_clusters="auto"`` a study comes first: that of :func:`choose_k` at its defaults, if the generator
-    is left to the rule, and otherwise of the features as the generator prepares them. It takes longer than
-    most fits.
-
-    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse.
-
-    For dense X the base clusterings come from metric-subspace, four from each embedding, with 2 to
-    max(sqrt(n_samples), 2 n_clusters) clusters. For up to 2,500 objects there are 400 (from 1,000 objects on
-    200), combined by :class:`LWSC`. For up to 5,000 objects there are 80,
-    and for up to 12,000 objects 40, if n_samples^2 n_features is at most 4e10, combined by :class:`LWEA`.
-    Beyond that there are 20 base clusterings of 1,000 landmarks each, with at most max(60, 2 n_clusters)
-    clusters, combined by :class:`LWEA` (``instability_tolerance`` 1). If there are more than 10,000 distinct
-    objects, it links a sample of 10,000 and then places the others. Each base clustering sees half of the
-    features, but at least 8.
-
-    For sparse X there are 100 base clusterings (from 1,000 objects on 60, from 2,500 on 30) by k-means with
-    n_clusters / 2 to max(8, 2 n_clusters) clusters, combined by :class:`LWGP`.
-
-    A preparation of the features is drawn for each base clustering (sparse counts are always tf-idf), so that
-    columns need no scaling beforehand. A ``method`` that is named gets at most 50 base clusterings.
-    docs/methods/consensus-clustering.md reports the evidence for the rule.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> import consilience as cs
-    >>> model = cs.ConsensusClustering(n_clusters=3, random_state=0).fit(load_iris().data)
-    >>> model.labels_.shape, model.ensemble_.n_clusterings, model.plan_.generator
-    ((150,), 400, 'metric-subspace')
-    >>> bool((model.predict(load_iris().data) == model.labels_).all())
-    True
-    >>> params = {"bandwidths": [0.5, 1, 5]}
-    >>> model = cs.ConsensusClustering(3, generator="spectral", generator_params=params, method="lwea")
-    >>> model.fit(load_iris().data).ensemble_.n_clusterings
-    3
+    n_features_in_ : int
+        Number of features in ``fit``.
+    feature_names_in_ : array (n_features_in_,)
+        Names of the features, if X is a data frame with names of columns.
+    messages_ : list of str
+        Warnings of ``fit``, and of a low ``stability_``. Empty if there were none.
     """
 
-    _constraints: ClassVar[dict[str, Rule]] = {
-        "n_clusters": Integer(1) | Choice(AUTO),
-        "generator": Named([AUTO, *generate.generators()])
-        | Kind("a function", lambda value: callable(value) and not isinstance(value, type))
-        | Kind("a clusterer (an instance)", is_clusterer)
-        | Kind(
-            "a list or dict of clusterers",
-            lambda value: isinstance(value, (Sequence, Mapping)) and not isinstance(value, str),
-        ),
-        "generator_params": _PARAMS,
-        "method": Named([AUTO, *methods(), *WHOLE])
-        | Kind("an instance of a consensus method", lambda value: isinstance(value, BaseConsensus)),
-        "method_params": _PARAMS,
-        "n_clusterings": Nothing() | Integer(1),
-        "keep_base_models": KEEP,
-        "verbose": Nothing() | Flag() | Integer(0),
-    }
+    _rules: ClassVar[dict[str, Rule]] = {}
+
+    # Parameters of all pipelines.
+    n_clusters: Any
+    method: Any
+    n_clusterings: int | None
+    min_cluster_size: float | None
+    random_state: Any
+    n_jobs: int | None
+    keep_base_models: bool | None
+    verbose: bool | int | None
 
     labels_: np.ndarray
     confidence_: np.ndarray
@@ -232,33 +182,6 @@ class ConsensusClustering(
     plan_: Plan
     n_features_in_: int
     feature_names_in_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | str | None = AUTO,
-        *,
-        generator: Any = AUTO,
-        generator_params: Mapping[str, Any] | None = None,
-        method: Any = AUTO,
-        method_params: Mapping[str, Any] | None = None,
-        n_clusterings: int | None = None,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-        keep_base_models: bool | None = None,
-        verbose: bool | int | None = None,
-    ):
-        self.n_clusters = n_clusters
-        self.generator = generator
-        self.generator_params = generator_params
-        self.method = method
-        self.method_params = method_params
-        self.n_clusterings = n_clusterings
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.keep_base_models = keep_base_models
-        self.verbose = verbose
 
     def fit(
         self: Model,
@@ -485,6 +408,137 @@ class ConsensusClustering(
 
     def _generator(self) -> tuple[Any, dict[str, Any]]:
         """What makes the base clusterings, and its parameters."""
+        raise NotImplementedError
+
+    def _method(self) -> tuple[Any, dict[str, Any]]:
+        """What combines them, and its parameters."""
+        raise NotImplementedError
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def ready(model: BasePipeline, plan: Plan) -> BaseConsensus:
+    """The consensus method of a plan, ready to fit."""
+    chosen, params = plan.method, dict(plan.method_params)
+    consensus = method(chosen)() if isinstance(chosen, str) else clone(chosen)
+    names = consensus.get_params(deep=False)
+    owner, here = type(consensus).__name__, type(model).__name__
+    own = ("n_clusters", "min_cluster_size", "random_state", "n_jobs")
+    reserved = {name: f"{name} of {here}" for name in own}
+    check_names(params, names, owner=owner, reserved=reserved)
+    if "n_jobs" in names and is_left_open(consensus, "n_jobs"):
+        params["n_jobs"] = model.n_jobs
+    if model.min_cluster_size is not None:
+        params["min_cluster_size"] = model.min_cluster_size
+    return consensus.set_params(n_clusters=model._n_clusters(), **params)
+
+
+def members_of(model: BasePipeline, features: Features, plan: Plan, seed: int) -> Ensemble:
+    """The base clusterings of a plan."""
+    return make_members(
+        features,
+        plan,
+        n_clusters=model._n_clusters(),
+        keep_base_models=model.keep_base_models,
+        random_state=seed,
+        n_jobs=model.n_jobs,
+        owner=type(model).__name__,
+    )
+
+
+@declared
+class ConsensusClustering(BasePipeline):
+    """Cluster features by consensus: many base clusterings are combined into one clustering.
+
+    Parameters
+    ----------
+    n_clusters : int or "auto"
+        Number of clusters returned. "auto", the default, takes the number of a ``method`` estimator that was
+        given one, and otherwise lets :func:`choose_k` choose. If the data cannot be told from a single
+        cloud, the number is 1, with a warning that says so.
+    generator : str, callable, clusterer, list or dict of clusterers
+        How base clusterings are made. "auto", the default, leaves it to the rule below. A name is that of a
+        function of :mod:`consilience.generate` (``consilience methods`` lists the names; hyphens and
+        underscores are alike). A callable takes X and returns an Ensemble or labels; it gets a seed if it
+        takes ``random_state``. Otherwise scikit-learn clusterers: one, a list of them or of ``(name,
+        clusterer)`` pairs, or a dict by name.
+    generator_params : dict or None
+        More parameters of the generator, by name. If they do not include ``n_clusters``, the number of
+        clusters of the base clusterings depends on the generator. With kmeans, random-features, bagging and
+        spectral it is ``n_clusters``. With random-k it is from 2 to the larger of ``n_clusters`` and the
+        square root of n_samples, and with metric-subspace from 2 to the square root of n_samples, rounded up.
+        With landmarks the largest number is 60, or the square root of n_samples if that is less, but not
+        below ``n_clusters``, and the smallest is a third of it.
+    method : str or consensus estimator
+        How base clusterings are combined. "auto", the default, leaves it to the rule below. Otherwise give
+        the name of a method (``consilience methods`` lists them; short names such as ``eac`` are understood)
+        or an instance, which is cloned and gets ``n_clusters`` from here. "mdec" (or "mdec-sc", "mdec-bg") is
+        all of :class:`MDEC`: its base clusterings come from metric-subspace, whatever the default of
+        ``generator``.
+    method_params : dict or None
+        More parameters of the consensus method, by name.
+    n_clusterings : int or None
+        Number of base clusterings. None leaves it to the rule below or to the generator: 20 for most, 100 for
+        metric-subspace, and one for each bandwidth for spectral. A list of clusterers uses each once; a
+        single clusterer makes 20 if it draws random numbers and one if it does not. A callable decides by
+        itself.
+
+    Notes
+    -----
+    With ``n_clusters="auto"`` a study comes first: that of :func:`choose_k` at its defaults, if the generator
+    is left to the rule, and otherwise of the features as the generator prepares them. It takes longer than
+    most fits.
+
+    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse.
+
+    For dense X the base clusterings come from metric-subspace, four from each embedding, with 2 to
+    max(sqrt(n_samples), 2 n_clusters) clusters. For up to 2,500 objects there are 400 (from 1,000 objects on
+    200), combined by :class:`LWSC`. For up to 5,000 objects there are 80,
+    and for up to 12,000 objects 40, if n_samples^2 n_features is at most 4e10, combined by :class:`LWEA`.
+    Beyond that there are 20 base clusterings of 1,000 landmarks each, with at most max(60, 2 n_clusters)
+    clusters, combined by :class:`LWEA` (``instability_tolerance`` 1). If there are more than 10,000 distinct
+    objects, it links a sample of 10,000 and then places the others. Each base clustering sees half of the
+    features, but at least 8.
+
+    For sparse X there are 100 base clusterings (from 1,000 objects on 60, from 2,500 on 30) by k-means with
+    n_clusters / 2 to max(8, 2 n_clusters) clusters, combined by :class:`LWGP`.
+
+    A preparation of the features is drawn for each base clustering (sparse counts are always tf-idf), so that
+    columns need no scaling beforehand. A ``method`` that is named gets at most 50 base clusterings.
+    docs/methods/consensus-clustering.md reports the evidence for the rule.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> import consilience as cs
+    >>> model = cs.ConsensusClustering(n_clusters=3, random_state=0).fit(load_iris().data)
+    >>> model.labels_.shape, model.ensemble_.n_clusterings, model.plan_.generator
+    ((150,), 400, 'metric-subspace')
+    >>> bool((model.predict(load_iris().data) == model.labels_).all())
+    True
+    >>> params = {"bandwidths": [0.5, 1, 5]}
+    >>> model = cs.ConsensusClustering(3, generator="spectral", generator_params=params, method="lwea")
+    >>> model.fit(load_iris().data).ensemble_.n_clusterings
+    3
+    """
+
+    n_clusters: Annotated[int | str | None, Integer(1) | Choice(AUTO)] = field(default=AUTO, kw_only=False)
+    generator: Annotated[Any, GENERATOR] = AUTO
+    generator_params: Annotated[Mapping[str, Any] | None, PARAMS] = None
+    method: Annotated[Any, Named([AUTO, *methods(), *WHOLE]) | METHOD] = AUTO
+    method_params: Annotated[Mapping[str, Any] | None, PARAMS] = None
+    n_clusterings: Annotated[int | None, Nothing() | Integer(1)] = None
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+    keep_base_models: KeepBaseModels = None
+    verbose: Verbose = None
+
+    def _generator(self) -> tuple[Any, dict[str, Any]]:
+        """What makes the base clusterings, and its parameters."""
         chosen, params = self.generator, dict(self.generator_params or {})
         whole = find(self.method, WHOLE)
         if whole is None:
@@ -503,40 +557,6 @@ class ConsensusClustering(
         params = dict(self.method_params or {})
         whole = find(self.method, WHOLE)
         return (self.method, params) if whole is None else (whole.method, {**whole.params, **params})
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-
-def ready(model: ConsensusClustering, plan: Plan) -> BaseConsensus:
-    """The consensus method of a plan, ready to fit."""
-    chosen, params = plan.method, dict(plan.method_params)
-    consensus = method(chosen)() if isinstance(chosen, str) else clone(chosen)
-    names = consensus.get_params(deep=False)
-    owner, here = type(consensus).__name__, type(model).__name__
-    own = ("n_clusters", "min_cluster_size", "random_state", "n_jobs")
-    reserved = {name: f"{name} of {here}" for name in own}
-    check_names(params, names, owner=owner, reserved=reserved)
-    if "n_jobs" in names and is_left_open(consensus, "n_jobs"):
-        params["n_jobs"] = model.n_jobs
-    if model.min_cluster_size is not None:
-        params["min_cluster_size"] = model.min_cluster_size
-    return consensus.set_params(n_clusters=model._n_clusters(), **params)
-
-
-def members_of(model: ConsensusClustering, features: Features, plan: Plan, seed: int) -> Ensemble:
-    """The base clusterings of a plan."""
-    return make_members(
-        features,
-        plan,
-        n_clusters=model._n_clusters(),
-        keep_base_models=model.keep_base_models,
-        random_state=seed,
-        n_jobs=model.n_jobs,
-        owner=type(model).__name__,
-    )
 
 
 def _split_weights(features: Features, sample_weight: Any) -> tuple[Features, np.ndarray]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import field
+from typing import Annotated, Any
 
 import numpy as np
 
+from .._base.estimator import declared
 from .._base.names import Named, find
-from .._base.parameters import Integer, Real, Rule
-from ..consensus import LWEA, LWGP, LWSC, method
+from .._base.parameters import Choice, Integer, MinClusterSize, NJobs, Real, Seed
+from ..consensus import LWEA, LWGP, LWSC, method, methods
 from ..errors import InputError
 from ..generate import generator
-from .consensus_clustering import WHOLE, ConsensusClustering
+from .consensus_clustering import METHOD, WHOLE, BasePipeline, KeepBaseModels, Verbose
+from .defaults import AUTO
 
 __all__ = ["MDEC"]
 
@@ -19,9 +22,11 @@ __all__ = ["MDEC"]
 _WAYS = {"hierarchical": "lwea", "spectral": "lwsc", "bipartite": "lwgp"}
 #: Parameters that the generator takes.
 _SUBSPACE = ("feature_fraction", "kernel", "metric", "search", "preprocess")
+_RULES = generator("metric-subspace").rules
 
 
-class MDEC(ConsensusClustering):
+@declared
+class MDEC(BasePipeline):
     """Multi-diversified ensemble clustering of high-dimensional data.
 
     Many spectral clusterings are made, each with a random kernel on a random half of the features
@@ -33,16 +38,16 @@ class MDEC(ConsensusClustering):
     ----------
     n_clusters : int or "auto"
         Number of clusters returned; "auto" as in :class:`ConsensusClustering`.
-    method : "hierarchical", "spectral", "bipartite", name or instance of a consensus method
+    method : {"hierarchical", "spectral", "bipartite"}, name or consensus estimator
         MDEC-HC (:class:`LWEA`), MDEC-SC (:class:`LWSC`) or MDEC-BG (:class:`LWGP`). The first holds a square
         matrix of the distinct objects; the last is linear in their number. Any other method can combine the
         same base clusterings.
-    n_clusterings : int, default 100
+    n_clusterings : int
         Number of base clusterings.
-    instability_tolerance : float, default 1.0
+    instability_tolerance : float
         How much an unstable cluster is still trusted; in the limit of infinity, all clusters have the same
         weight. Only for the three ways of the paper.
-    feature_fraction : float in (0, 1], default 0.5
+    feature_fraction : float in (0, 1]
         Share of the features each member sees.
     kernel : "normal" or "exponential"
         The kernel of the authors' program or the printed one; see
@@ -52,42 +57,22 @@ class MDEC(ConsensusClustering):
     search : "exact" or "approximate"
         How neighbors are found; "approximate" for many objects, see
         :func:`consilience.generate.metric_subspace`.
-    preprocess : str, default "none"
+    preprocess : str
         How the features are prepared: "none" leaves them as given, as in the paper. Others are for instance
         "standardize" and "diverse", where a preparation is drawn for each base clustering. See
         :mod:`consilience.generate`.
-    min_cluster_size : float or None, default None
-        Clusters smaller than this are merged, as by every consensus method: see
-        :meth:`consilience.consensus.BaseConsensus.fit`.
-    random_state : int, Generator or None
-        Seed of generation and consensus.
-    n_jobs : int or None, default -1
-        Threads; -1 is all cores, None as in joblib. The answer does not depend on it.
     keep_base_models : bool or None
         Whether to keep X, which labels new rows by the nearest of its rows; None, the default, keeps it if it
         takes at most 128 MB.
-    verbose : bool, int or None
-        Whether long work shows its progress; None, the default, shows it if there is a terminal.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
-    n_clusters_, cluster_sizes_, consensus_nmi_, baseline_nmi_, messages_
-        As in :class:`ConsensusClustering`.
-    ensemble_ : Ensemble
-        The base clusterings, with their recipes.
     cluster_reliability_ : array (k,)
         ECI in (0, 1] of every cluster of every base clustering, if the consensus method learns it: cluster j
         of base clustering i has position ``ensemble_.offsets[i] + j``.
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, adding up to 1, if the consensus method learns it: the mean ECI of its
         clusters, by their weight, normalized.
-    method_ : consensus estimator
-        The fitted consensus method, with everything it learned.
-    n_features_in_ : int
 
     References
     ----------
@@ -106,47 +91,20 @@ class MDEC(ConsensusClustering):
     True
     """
 
-    _constraints: ClassVar[dict[str, Rule]] = {
-        "method": Named(_WAYS) | ConsensusClustering._constraints["method"],
-        "n_clusterings": Integer(1),
-        "keep_base_models": ConsensusClustering._constraints["keep_base_models"],
-        "verbose": ConsensusClustering._constraints["verbose"],
-        "instability_tolerance": Real(0, open_low=True),
-        **{name: generator("metric-subspace").rules[name] for name in _SUBSPACE},
-    }
-
-    def __init__(
-        self,
-        n_clusters: int | str | None = None,
-        *,
-        method: Any = "hierarchical",
-        n_clusterings: int = 100,
-        instability_tolerance: float = 1.0,
-        feature_fraction: float = 0.5,
-        kernel: str = "normal",
-        metric: str = "diversified",
-        search: str = "exact",
-        preprocess: str = "none",
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-        keep_base_models: bool | None = None,
-        verbose: bool | int | None = None,
-    ):
-        self.n_clusters = n_clusters
-        self.method = method
-        self.n_clusterings = n_clusterings
-        self.instability_tolerance = instability_tolerance
-        self.feature_fraction = feature_fraction
-        self.kernel = kernel
-        self.metric = metric
-        self.search = search
-        self.preprocess = preprocess
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.keep_base_models = keep_base_models
-        self.verbose = verbose
+    n_clusters: Annotated[int | str | None, Integer(1) | Choice(AUTO)] = field(default=None, kw_only=False)
+    method: Annotated[Any, Named(_WAYS) | Named([AUTO, *methods(), *WHOLE]) | METHOD] = "hierarchical"
+    n_clusterings: Annotated[int, Integer(1)] = 100
+    instability_tolerance: Annotated[float, Real(0, open_low=True)] = 1.0
+    feature_fraction: Annotated[float, _RULES["feature_fraction"]] = 0.5
+    kernel: Annotated[str, _RULES["kernel"]] = "normal"
+    metric: Annotated[str, _RULES["metric"]] = "diversified"
+    search: Annotated[str, _RULES["search"]] = "exact"
+    preprocess: Annotated[str, _RULES["preprocess"]] = "none"
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+    keep_base_models: KeepBaseModels = None
+    verbose: Verbose = None
 
     @property
     def cluster_reliability_(self) -> np.ndarray:

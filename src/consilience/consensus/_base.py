@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast, final
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -22,10 +22,12 @@ from .._base.estimator import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     check_n_clusters,
+    declared,
 )
 from .._base.estimator import Solution as BaseSolution
 from .._base.parameters import (
     LARGEST_SPREAD,
+    NClusters,
     check_parameters,
     check_weights,
     listed,
@@ -141,11 +143,28 @@ class _Membership:
         return distinct.expand(model._predictor.shares(rows)[1])
 
 
+@declared
 class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMethod):
     """Base of the methods that turn an ensemble into one clustering.
 
-    A subclass lists its parameters in ``__init__`` (stored only), their rules in ``_constraints``, and
-    implements ``_fit(ensemble, rng) -> Solution``.
+    A subclass declares its parameters as :func:`~consilience._base.estimator.declared` says, and implements
+    ``_fit(ensemble, rng) -> Solution``. What follows means the same in all methods, and is put into the
+    docstrings of those that have it.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters returned.
+    n_init : int
+        Number of starts of the final k-means; the best is kept.
+    max_iter : int
+        Maximum number of iterations of each start.
+    min_cluster_size : float or None
+        Clusters that weigh less are merged; see :meth:`fit`.
+    random_state : int, Generator or None
+        Seed of the random starts.
+    n_jobs : int or None
+        Number of threads. -1 uses all cores, None follows joblib. The answer does not depend on it.
 
     Attributes
     ----------
@@ -153,10 +172,14 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
         Cluster of each object, 0 the largest.
     confidence_ : array (n_samples,)
         How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
+    membership_ : array (n_samples, n_clusters)
+        Share of each cluster in every object, as :meth:`predict_proba` returns it. Computed when asked for.
     n_clusters_ : int
         Number of clusters found: ``n_clusters``, or fewer if ``min_cluster_size`` merged some.
     cluster_sizes_ : array (n_clusters,)
         Number of objects in each cluster, or their total weight if they have weights.
+    heights_ : array (u - 1,)
+        Heights of the merges of distinct objects, in increasing order.
     consensus_nmi_ : float
         Mean normalized mutual information (arithmetic) of the base clusterings with the clusters. It is the
         :meth:`score` of the objects of ``fit``.
@@ -166,10 +189,28 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
     contradicted_ : bool
         Whether the base clusterings agree far less with the clusters than with those of plain average
         linkage.
+    distinct_ : Compressed
+        The u distinct objects: objects with the same labels in every base clustering are one.
+    n_samples_, n_clusterings_ : int
+        Number of objects and of base clusterings.
+    sample_names_ : list or None
+        Names of the objects, if they have any.
+    history_ : list
+        What changed at each iteration. Empty for methods that do not iterate.
+    n_iter_ : int
+        Number of iterations.
+    converged_ : bool
+        Whether the iteration met its stopping rule.
     messages_ : list of str
         Warnings of ``fit``: that it did not converge, that clusters were merged, or that the base clusterings
         contradict the answer. Empty if there were none.
     """
+
+    n_clusters: NClusters = field(default=cast(int, None), kw_only=False)
+
+    if TYPE_CHECKING:  # for classes looked up by name
+
+        def __init__(self, n_clusters: int | None = None, **parameters: Any) -> None: ...
 
     #: What the history says about self-pacing; None if the method is not self-paced.
     _pacing: ClassVar[Pacing | None] = None
@@ -181,20 +222,16 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
     _remedy: ClassVar[str] = WITHOUT_PAIRS
 
     membership_ = _Membership()
-    _predictor: Predictor  # of the last fit; computes what it needs at first use
 
-    labels_: np.ndarray
-    confidence_: np.ndarray
-    consensus_nmi_: float
-    baseline_nmi_: float
-    contradicted_: bool
-    distinct_: Compressed
-    sample_names_: list | None
-    n_samples_: int
-    n_clusterings_: int
-    heights_: np.ndarray  # of methods that build a tree
-    n_clusters: Any  # a whole number; None is refused by fit
-    min_cluster_size: float | None
+    _predictor: ClassVar[Predictor]  # of the last fit; computes what it needs at first use
+
+    consensus_nmi_: ClassVar[float]
+    baseline_nmi_: ClassVar[float]
+    contradicted_: ClassVar[bool]
+    distinct_: ClassVar[Compressed]
+    sample_names_: ClassVar[list | None]
+    n_samples_: ClassVar[int]
+    n_clusterings_: ClassVar[int]
 
     # The closed part ---------------------------------------------------------------------------------------
 
@@ -473,7 +510,7 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
         agreement = agreement_beside_baseline(
             canonical, self.labels_[canonical.rows], n_jobs=getattr(self, "n_jobs", None)
         )
-        self.baseline_nmi_, self.contradicted_ = agreement.baseline, agreement.contradicted
+        vars(self).update(baseline_nmi_=agreement.baseline, contradicted_=agreement.contradicted)
         if self.contradicted_:
             (answer, plain), name = agreement, type(self).__name__
             another = "" if name == "EvidenceAccumulation" else "EvidenceAccumulation, or "
@@ -647,7 +684,7 @@ def accept(
     canonical : the distinct objects in canonical order; their ``rows`` are positions in the labels.
     """
     model._keep(solution, learned)
-    model._predictor = predictor
+    vars(model)["_predictor"] = predictor
     model._compare(canonical)
 
 

@@ -12,14 +12,15 @@ Journal of Machine Learning Research 3, 2002.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
 from .. import _register
+from .._base.estimator import declared
 from .._base.names import command_name, look_up
-from .._base.parameters import Choice, Kind
+from .._base.parameters import Choice, Kind, MinClusterSize, NJobs, Seed
 from .._evidence.table import Evidence
 from ..errors import InputError
 from ._base import BaseConsensus, Solution
@@ -36,32 +37,22 @@ def _are_methods(value: Any) -> bool:
     )
 
 
+@declared
 class BestOf(BaseConsensus):
     """The best of several consensus methods, by mean normalized mutual information with the base clusterings.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned, by every method.
-    methods : sequence of str or consensus estimators, default ("cspa", "mcla", "hbgf")
+    methods : sequence of str or consensus estimators
         Methods to run. A name, as in ``consilience methods``, or a class name stands for the method with its
-        default parameters. An estimator keeps its own parameters, except n_clusters.
-    criterion : {"anmi", "ari"}, default "anmi"
+        default parameters and the random_state and n_jobs given here. An estimator keeps its own parameters,
+        except n_clusters.
+    criterion : {"anmi", "ari"}
         How answers are scored: by the mean NMI (geometric) or by the mean adjusted Rand index with the base
         clusterings.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of the methods given by name.
-    n_jobs : int or None, default -1
-        Threads of the methods given by name; -1 is all cores, None as in joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     scores_ : dict
         Score of every method, by its command-line name. A number is appended to names that occur more than
         once.
@@ -85,32 +76,19 @@ class BestOf(BaseConsensus):
     ([1, 1, 0, 0, 0], 'mcla')
     """
 
-    _constraints = {
-        "methods": Kind("a list of names of consensus methods, or of consensus estimators", _are_methods),
-        "criterion": Choice(*_SCORES),
-    }
+    methods: Annotated[
+        Sequence[Any], Kind("a list of names of consensus methods, or of consensus estimators", _are_methods)
+    ] = ("cspa", "mcla", "hbgf")
+    criterion: Annotated[str, Choice(*_SCORES)] = "anmi"
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    scores_: ClassVar[dict[str, float]]
+    best_method_: ClassVar[str]
+
     _test_params = [{"methods": ("mcla", "lwea")}]
     _any_unit = False
-
-    scores_: dict[str, float]
-    best_method_: str
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        methods: Sequence[Any] = ("cspa", "mcla", "hbgf"),
-        criterion: str = "anmi",
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.methods = methods
-        self.criterion = criterion
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         answers: dict[str, np.ndarray] = {}

@@ -11,37 +11,44 @@ T. Li, S. Ma and M. Ogihara, "Document clustering via adaptive subspace iteratio
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from .._base.parameters import Flag
+from .._base.estimator import declared
+from .._base.parameters import Flag, MaxIter, NJobs, Seed, Tol
 from ._base import BaseMultitask, TaskSolution
-from ._model import RULES, Model, program_epsilon, run_stage, solution_of, starting_parts
+from ._model import (
+    Init,
+    Model,
+    NComponents,
+    Subspace,
+    program_epsilon,
+    run_stage,
+    solution_of,
+    starting_parts,
+)
 from ._subspaces import make_form
 from ._tasks import Tasks
 
 
+@declared
 class ASI(BaseMultitask):
     """Adaptive subspace iteration (ASI): clustering in a learned subspace, each task by itself or all as one.
 
     The method uses only the shared term of :class:`LSSMTC`. By default it is the single-task baseline of
-    multi-task clustering; with ``pooled=True`` it is the baseline that ignores the tasks.
+    multi-task clustering; with ``pooled=True`` it is the baseline that ignores the tasks. Clusters of
+    different tasks are unrelated unless ``pooled=True``, where a task may lack a cluster.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters.
     pooled : bool
         Whether to cluster the examples of all tasks as one set.
-    n_components, subspace, init, max_iter, tol, random_state, n_jobs
-        See :class:`LSSMTC`.
 
     Attributes
     ----------
-    labels_, task_labels_, tasks_, memberships_, confidence_, parts_, history_
-        See :class:`LSSMTC`. Clusters of different tasks are unrelated unless ``pooled=True``, where a task
-        may lack a cluster. Entries of the history also have their ``task``.
+    history_ : list of dict
+        One entry per round: ``task``, ``stage``, ``share`` and ``objective``; see :class:`LSSMTC`.
     task_subspaces_ : list of arrays (n_features, n_components)
         W of each task; the same for all tasks if pooled.
     task_centers_ : list of arrays (n_clusters, n_components)
@@ -59,34 +66,19 @@ class ASI(BaseMultitask):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {**RULES, "pooled": Flag()}
+    pooled: Annotated[bool, Flag()] = False
+    n_components: NComponents = None
+    subspace: Subspace = "reconstruction"
+    init: Init = "random"
+    max_iter: MaxIter = 300
+    tol: Tol = 1e-5
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    task_subspaces_: ClassVar[list[np.ndarray]]
+    task_centers_: ClassVar[list[np.ndarray]]
+
     _test_params = [{}, {"pooled": True}]
-
-    task_subspaces_: list[np.ndarray]
-    task_centers_: list[np.ndarray]
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        pooled: bool = False,
-        n_components: int | None = None,
-        subspace: str = "reconstruction",
-        init: Any = "random",
-        max_iter: int = 300,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.pooled = pooled
-        self.n_components = n_components
-        self.subspace = subspace
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, tasks, rng):
         T = len(tasks.names)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, final
+from typing import Any, ClassVar, TypeVar, cast, final
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.estimator import BaseMethod, Solution, check_n_clusters
-from .._base.parameters import check_parameters
+from .._base.estimator import BaseMethod, Solution, check_n_clusters, declared
+from .._base.parameters import NClusters, check_parameters
 from .._base.rng import make_rng
 from .._kernels.runtime.memory import refusing
 from .._kernels.runtime.threads import one_blas_thread
@@ -42,32 +42,87 @@ class TaskSolution(Solution):
     per_center: Mapping[str, Any] = field(default_factory=dict)
 
 
+@declared
 class BaseMultitask(BaseMethod):
     """Base of the methods that cluster several feature matrices together.
 
-    A subclass lists its parameters in ``__init__`` (stored only), their rules in ``_constraints``, and
-    implements ``_fit(tasks, rng) -> TaskSolution``.
+    A subclass declares its parameters as :func:`~consilience._base.estimator.declared` says, and implements
+    ``_fit(tasks, rng) -> TaskSolution``. What follows means the same in all methods, and is put into the
+    docstrings of those that have it.
+
+    Parameters
+    ----------
+    n_clusters : int
+        Number of clusters of each task (c in the paper).
+    n_components : int or None
+        Dimension of the shared subspace (l in the paper); None uses n_clusters. With
+        subspace="reconstruction", larger values have no effect.
+    subspace : {"reconstruction", "span", "printed", "nonnegative"}
+        How W is found. "reconstruction": the directions of the shared centers. "span": eigenvectors of the
+        smallest eigenvalues in the span of the data. "printed": the same in the space of all features, as in
+        the paper. "nonnegative": the multiplicative step of the public program. See Notes of
+        :class:`LSSMTC`.
+    init : "random" or array (n_samples, n_clusters)
+        Initial P.
+    max_iter : int
+        Maximum number of rounds.
+    tol : float
+        The iteration stops when the objective falls by less than this share of itself.
+    random_state : int, Generator or None
+        Seed of the random initial P.
+    n_jobs : int or None
+        Accepted for consistency with other methods, but without effect: linear algebra runs on one thread.
 
     Attributes
     ----------
+    labels_ : array (n_samples,)
+        Cluster of each example in the order of the rows (of a list: one task after the other); 0 is the
+        largest over all tasks.
+    confidence_ : array (n_samples,)
+        Membership of each example in its own cluster, in [0, 1]. It is not a probability.
+    task_labels_ : list of arrays
+        The labels of each task, in the order of ``tasks_``.
+    tasks_ : array
+        Sorted names of the tasks; their positions for a list.
+    memberships_ : array (n_samples, n_clusters)
+        Share of each center in an example. Rows add up to 1 (to 0 for examples whose features are all 0).
+    parts_ : array (n_samples, n_clusters)
+        P, scaled so that the centers have length 1 on average.
+    subspace_ : array (n_features, n_components)
+        The shared subspace, W.
+    centers_ : array (n_clusters, n_components)
+        Shared centers in the subspace, M'.
+    task_centers_ : list of arrays (n_clusters, n_features)
+        Centers of each task, M^t'.
     n_clusters_ : int
         Number of clusters.
     cluster_sizes_ : array (n_clusters,)
         Number of examples in each cluster, over all tasks.
+    n_features_in_ : int
+        Number of features in ``fit``.
+    history_ : list of dict
+        One entry per round: ``stage``, ``share`` of the examples that are included, and ``objective``.
+    n_iter_ : int
+        Number of rounds.
+    converged_ : bool
+        Whether the last iteration ended before ``max_iter``.
+    n_restarts_ : int
+        Number of times that an empty cluster was started again.
     messages_ : list of str
         Warnings of ``fit``. Empty if there were none.
     """
 
+    n_clusters: NClusters = field(default=cast(int, None), kw_only=False)
+
     _steps = "rounds"
 
-    labels_: np.ndarray
-    confidence_: np.ndarray
-    tasks_: np.ndarray
-    task_labels_: list[np.ndarray]
-    memberships_: np.ndarray
-    parts_: np.ndarray
-    n_features_in_: int
-    n_clusters: Any  # a whole number; None is refused by fit
+    labels_: ClassVar[np.ndarray]
+    confidence_: ClassVar[np.ndarray]
+    tasks_: ClassVar[np.ndarray]
+    task_labels_: ClassVar[list[np.ndarray]]
+    memberships_: ClassVar[np.ndarray]
+    parts_: ClassVar[np.ndarray]
+    n_features_in_: ClassVar[int]
 
     # The closed part ---------------------------------------------------------------------------------------
 

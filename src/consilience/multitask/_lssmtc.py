@@ -13,15 +13,17 @@ classification", ICDM 2009.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from .._base.parameters import Real
+from .._base.estimator import declared
+from .._base.parameters import MaxIter, NJobs, Real, Seed, Tol
 from ._base import BaseMultitask
-from ._model import RULES, WARM_UP, make_model, run_stage, solution_of
+from ._model import WARM_UP, Init, NComponents, Subspace, make_model, run_stage, solution_of
 
 
+@declared
 class LSSMTC(BaseMultitask):
     """Multi-task clustering with a shared subspace (LSSMTC): every example counts from the start.
 
@@ -31,54 +33,9 @@ class LSSMTC(BaseMultitask):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters of each task (c in the paper).
     trade_off : float in [0, 1]
         Weight of the centers of each task (lambda in the paper). 1 clusters every task by itself, 0 uses only
         the shared centers.
-    n_components : int or None
-        Dimension of the shared subspace (l in the paper); None uses n_clusters. With
-        subspace="reconstruction", larger values have no effect.
-    subspace : {"reconstruction", "span", "printed", "nonnegative"}
-        How W is found. "reconstruction": the directions of the shared centers. "span": eigenvectors of the
-        smallest eigenvalues in the span of the data. "printed": the same in the space of all features, as in
-        the paper. "nonnegative": the multiplicative step of the public program. See Notes.
-    init : "random" or array (n_samples, n_clusters)
-        Initial P.
-    max_iter : int
-        Maximum number of rounds.
-    tol : float
-        The iteration stops when the objective falls by less than this share of itself.
-    random_state : int, Generator or None
-        Seed of the random initial P.
-    n_jobs : int or None, default -1
-        Accepted for consistency with other methods, but without effect: linear algebra runs on one thread.
-
-    Attributes
-    ----------
-    labels_ : array (n_samples,)
-        Cluster of each example in the order of the rows (of a list: one task after the other); 0 is the
-        largest over all tasks.
-    task_labels_ : list of arrays
-        The labels of each task, in the order of ``tasks_``.
-    tasks_ : array
-        Sorted names of the tasks; their positions for a list.
-    memberships_ : array (n_samples, n_clusters)
-        Share of each center in an example. Rows add up to 1 (to 0 for examples whose features are all 0).
-    confidence_ : array (n_samples,)
-        Membership of each example in its own cluster, in [0, 1]. It is not a probability.
-    subspace_ : array (n_features, n_components)
-        The shared subspace, W.
-    centers_ : array (n_clusters, n_components)
-        Shared centers in the subspace, M'.
-    task_centers_ : list of arrays (n_clusters, n_features)
-        Centers of each task, M^t'.
-    parts_ : array (n_samples, n_clusters)
-        P, scaled so that the centers have length 1 on average.
-    history_ : list of dict
-        One entry per round: ``stage``, ``share`` of the examples that are included, and ``objective``.
-    n_restarts_ : int
-        Number of times that an empty cluster was started again.
 
     Notes
     -----
@@ -118,35 +75,19 @@ class LSSMTC(BaseMultitask):
     True
     """
 
-    _constraints = {**RULES, "trade_off": Real(0, 1)}
+    trade_off: Annotated[float, Real(0, 1)] = 0.25
+    n_components: NComponents = None
+    subspace: Subspace = "reconstruction"
+    init: Init = "random"
+    max_iter: MaxIter = 300
+    tol: Tol = 1e-5
+    random_state: Seed = None
+    n_jobs: NJobs = -1
 
-    subspace_: np.ndarray
-    centers_: np.ndarray
-    task_centers_: list[np.ndarray]
-    n_restarts_: int
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        trade_off: float = 0.25,
-        n_components: int | None = None,
-        subspace: str = "reconstruction",
-        init: Any = "random",
-        max_iter: int = 300,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.trade_off = trade_off
-        self.n_components = n_components
-        self.subspace = subspace
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    subspace_: ClassVar[np.ndarray]
+    centers_: ClassVar[np.ndarray]
+    task_centers_: ClassVar[list[np.ndarray]]
+    n_restarts_: ClassVar[int]
 
     def _fit(self, tasks, rng):
         model = make_model(self, tasks, rng, self.trade_off)

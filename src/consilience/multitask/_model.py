@@ -30,12 +30,12 @@ T. Li, S. Ma and M. Ogihara, "Document clustering via adaptive subspace iteratio
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from .._base.parameters import Choice, Integer, Kind, Nothing, Rule
+from .._base.parameters import Choice, Integer, Kind, Nothing
 from .._kernels.labels.distinct import row_keys, uniforms_by_key
 from .._kernels.programs.nnls import nonnegative_parts
 from ..errors import InputError
@@ -261,14 +261,15 @@ def solution_of(model: Model, history: list[dict], converged: bool, tol: float) 
 #: Rounds before the clusters of the tasks are matched and, in SPMTC, the first stage begins.
 WARM_UP = 20
 
-RULES: dict[str, Rule] = {
-    "n_components": Nothing() | Integer(1),
-    "subspace": Choice(*FORMS),
-    "init": Kind(
+NComponents = Annotated[int | None, Nothing() | Integer(1)]
+Subspace = Annotated[str, Choice(*FORMS)]
+Init = Annotated[
+    Any,
+    Kind(
         "'random' or an array (n_samples, n_clusters)",
         lambda value: value == "random" if isinstance(value, str) else hasattr(value, "__len__"),
     ),
-}
+]
 
 
 def program_epsilon(subspace: str) -> float:

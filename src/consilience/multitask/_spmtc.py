@@ -16,14 +16,15 @@ Y. Ren, X. Que, D. Yao and Z. Xu, "Self-paced multi-task clustering", Neurocompu
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from .._base.parameters import Choice, Integer, Real
+from .._base.estimator import declared
+from .._base.parameters import Choice, Integer, MaxIter, NJobs, Real, Seed, Tol
 from .._kernels.programs.self_paced import hard_weights, quantile_loss, shares, soft_weights
 from ._base import BaseMultitask
-from ._model import RULES, WARM_UP, make_model, run_stage, solution_of
+from ._model import WARM_UP, Init, NComponents, Subspace, make_model, run_stage, solution_of
 
 
 def update_v(L: np.ndarray, share: float, *, weighting: str, inclusion: str, at_least: int = 1) -> np.ndarray:
@@ -40,6 +41,7 @@ def update_v(L: np.ndarray, share: float, *, weighting: str, inclusion: str, at_
     return soft_weights(L, age, age / 2)
 
 
+@declared
 class SPMTC(BaseMultitask):
     """Self-paced multi-task clustering (SPMTC): tasks share a subspace, and easy examples are learned first.
 
@@ -49,22 +51,16 @@ class SPMTC(BaseMultitask):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters of each task (c in the paper).
     weighting : {"soft", "hard"}
         Weights of the examples at a stage: from 0 to 1 by their losses ("soft", Eq. 13), or 0 and 1 ("hard",
         Eq. 11).
     trade_off : float in [0, 1]
         Weight of the centers of each task (lambda_1 in the paper). 1 clusters every task by itself, 0 uses
         only the shared centers.
-    n_components : int or None
-        Dimension of the shared subspace (l in the paper); None uses n_clusters. With
-        subspace="reconstruction", larger values have no effect.
-    subspace : {"reconstruction", "span", "printed", "nonnegative"}
-        How W is found; see :class:`LSSMTC`.
-    first_share, share_step : float
-        Share of the examples of each task that is included at the first stage, and how much is added at each
-        further stage.
+    first_share : float
+        Share of the examples of each task that is included at the first stage.
+    share_step : float
+        How much is added to this share at each further stage.
     inclusion : {"full", "any"}
         When an example with a soft weight counts as included: with full weight, or with any weight above 0.
         With "any", hard examples still have weights near 0 at the last stage; with "full", all weights are 1.
@@ -73,23 +69,13 @@ class SPMTC(BaseMultitask):
         objective; with 2 they are those published in (16) to (25), which do not.
     warm_up : int
         Number of rounds of LSSMTC before the first stage.
-    init : "random" or array (n_samples, n_clusters)
-        Initial P.
     max_iter : int
         Maximum number of rounds of each stage; ten times as many for the last stage.
     tol : float
         A stage ends when the objective falls by less than this share of itself.
-    random_state : int, Generator or None
-        Seed of the random initial P.
-    n_jobs : int or None, default -1
-        Accepted for consistency with other methods, but without effect: linear algebra runs on one thread.
 
     Attributes
     ----------
-    labels_, task_labels_, tasks_, memberships_, confidence_
-        See :class:`LSSMTC`.
-    subspace_, centers_, task_centers_, parts_, history_, n_restarts_
-        See :class:`LSSMTC`.
     example_weights_ : array (n_stages, n_samples)
         v of every example at every stage.
     shares_ : array (n_stages,)
@@ -125,60 +111,31 @@ class SPMTC(BaseMultitask):
     [1]
     """
 
-    _constraints = {
-        **RULES,
-        "trade_off": Real(0, 1),
-        "weighting": Choice("soft", "hard"),
-        "first_share": Real(0, 1, open_low=True),
-        "share_step": Real(1e-4, 1),  # each step is a stage: a smaller one would never end
-        "inclusion": Choice("full", "any"),
-        "weight_power": Integer(1, 2),
-        "warm_up": Integer(1),
-    }
+    weighting: Annotated[str, Choice("soft", "hard")] = "soft"
+    trade_off: Annotated[float, Real(0, 1)] = 0.25
+    n_components: NComponents = None
+    subspace: Subspace = "reconstruction"
+    first_share: Annotated[float, Real(0, 1, open_low=True)] = 0.5
+    # Each step is a stage: with a smaller one, the fit would never end.
+    share_step: Annotated[float, Real(1e-4, 1)] = 0.1
+    inclusion: Annotated[str, Choice("full", "any")] = "full"
+    weight_power: Annotated[int, Integer(1, 2)] = 1
+    warm_up: Annotated[int, Integer(1)] = WARM_UP
+    init: Init = "random"
+    max_iter: MaxIter = 50
+    tol: Tol = 1e-5
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    subspace_: ClassVar[np.ndarray]
+    centers_: ClassVar[np.ndarray]
+    task_centers_: ClassVar[list[np.ndarray]]
+    n_restarts_: ClassVar[int]
+    example_weights_: ClassVar[np.ndarray]
+    shares_: ClassVar[np.ndarray]
+    entry_stage_: ClassVar[np.ndarray]
+
     _test_params = [{}, {"weighting": "hard"}]
-
-    subspace_: np.ndarray
-    centers_: np.ndarray
-    task_centers_: list[np.ndarray]
-    n_restarts_: int
-    example_weights_: np.ndarray
-    shares_: np.ndarray
-    entry_stage_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        weighting: str = "soft",
-        trade_off: float = 0.25,
-        n_components: int | None = None,
-        subspace: str = "reconstruction",
-        first_share: float = 0.5,
-        share_step: float = 0.1,
-        inclusion: str = "full",
-        weight_power: int = 1,
-        warm_up: int = WARM_UP,
-        init: Any = "random",
-        max_iter: int = 50,
-        tol: float = 1e-5,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.weighting = weighting
-        self.trade_off = trade_off
-        self.n_components = n_components
-        self.subspace = subspace
-        self.first_share = first_share
-        self.share_step = share_step
-        self.inclusion = inclusion
-        self.weight_power = weight_power
-        self.warm_up = warm_up
-        self.init = init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, tasks, rng):
         model = make_model(self, tasks, rng, self.trade_off)

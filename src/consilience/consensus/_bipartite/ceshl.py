@@ -14,9 +14,12 @@ Fusion 78, 2022.
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar
+
 import numpy as np
 
-from ..._base.parameters import Real
+from ..._base.estimator import declared
+from ..._base.parameters import MaxIter, MinClusterSize, NJobs, Real
 from ..._kernels.cut.partition import merge_clusters, one_hot, split_clusters
 from ..._kernels.labels.overlaps import overlap_matrix
 from ..._kernels.runtime.memory import ensure_fits
@@ -24,32 +27,22 @@ from .._base import BaseConsensus, Solution
 from ._hypergraph import cohesion, learn, update_v
 
 
+@declared
 class CESHL(BaseConsensus):
     """Structured hypergraph learning: objects move between base clusters until the hypergraph falls apart.
 
     The pieces of the hypergraph are the clusters. The method is deterministic.
 
-
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    cohesion_weight : float, default 1
+    cohesion_weight : float
         How closely the weight of a base cluster follows the co-association of its objects (lam in Eq. (1) of
         ``_hypergraph``). Small values give overlapping base clusters similar weights.
-    max_iter : int, default 100
+    max_iter : int
         Maximum number of rounds.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     cluster_reliability_ : array (k,)
         v, the weight of every base cluster in [0, 1], by its number in the ensemble (``ensemble.offsets[i] +
         j``).
@@ -78,31 +71,21 @@ class CESHL(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"cohesion_weight": Real(1e-9, 1e9)}  # below, the weights of clusters are not determined
+    # Below, the weights of clusters are not determined.
+    cohesion_weight: Annotated[float, Real(1e-9, 1e9)] = 1.0
+    max_iter: MaxIter = 100
+    min_cluster_size: MinClusterSize = None
+    n_jobs: NJobs = -1
+
+    cluster_reliability_: ClassVar[np.ndarray]
+    embedding_: ClassVar[np.ndarray]
+    distinct_incidence_: ClassVar[np.ndarray]
+    n_pieces_: ClassVar[int]
+
     _test_params = [{"max_iter": 20}]
     _any_unit = False
     _steps = "rounds"
     _remedy = "use HBGF, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
-
-    cluster_reliability_: np.ndarray
-    embedding_: np.ndarray
-    distinct_incidence_: np.ndarray
-    n_pieces_: int
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        cohesion_weight: float = 1.0,
-        max_iter: int = 100,
-        min_cluster_size: float | None = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.cohesion_weight = cohesion_weight
-        self.max_iter = max_iter
-        self.min_cluster_size = min_cluster_size
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         u, k, c, weights = (

@@ -16,12 +16,13 @@ clustering", IEEE Transactions on Knowledge and Data Engineering 32(6), 2020.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..._base.parameters import Choice, Flag, Integer
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, Flag, MinClusterSize, NInit, NJobs, Seed
 from ..._kernels.cut.embedding import cut_rows, unit_rows
 from ..._kernels.cut.graph import PARTITIONERS, partition_graph
 from ..._kernels.cut.normalized import cut_loop
@@ -49,6 +50,7 @@ def object_cluster_graph(ensemble: Any) -> tuple[sp.csr_array, np.ndarray]:
     return sp.csr_array((edges, (graph.row, graph.col)), shape=graph.shape), weights
 
 
+@declared
 class HBGF(BaseConsensus):
     """Hybrid bipartite graph formulation: normalized cut of the graph between objects and base clusters.
 
@@ -56,32 +58,20 @@ class HBGF(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    include_base_clusters : bool, default False
+    include_base_clusters : bool
         Whether to cluster objects and base clusters together, as published. By default, only objects are
         clustered.
-    refine : bool, default True
+    refine : bool
         Whether to move single objects between the clusters found by the eigenvectors as long as this lowers
         the normalized cut. Only for partitioner="spectral".
-    partitioner : {"spectral", "metis"}, default "spectral"
+    partitioner : {"spectral", "metis"}
         "metis" cuts the graph with METIS (extra ``graph``), which aims at clusters of equal weight and splits
         unequal ones.
-    n_init : int, default 10
+    n_init : int
         Number of starts of the final k-means, or of runs of METIS; the best is kept.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of these starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
         The vectors of Eq. (3).
     history_ : list of dict
@@ -105,41 +95,22 @@ class HBGF(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {
-        "include_base_clusters": Flag(),
-        "refine": Flag(),
-        "partitioner": Choice(*PARTITIONERS),
-        "n_init": Integer(1),
-    }
+    include_base_clusters: Annotated[bool, Flag()] = False
+    refine: Annotated[bool, Flag()] = True
+    partitioner: Annotated[str, Choice(*PARTITIONERS)] = "spectral"
+    n_init: NInit = 10
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    embedding_: ClassVar[np.ndarray]
+
     _test_params = [
         {"n_init": 3},
         {"n_init": 3, "include_base_clusters": True},
         {"n_init": 3, "refine": False},
     ]
     _remedy = "use fewer or coarser clusterings"
-
-    embedding_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        include_base_clusters: bool = False,
-        refine: bool = True,
-        partitioner: str = "spectral",
-        n_init: int = 10,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.include_base_clusters = include_base_clusters
-        self.refine = refine
-        self.partitioner = partitioner
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.sample_weight

@@ -13,11 +13,12 @@ Journal of Machine Learning Research 3, 2002.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Choice, Integer, Real
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, MinClusterSize, NInit, NJobs, Real, Seed
 from ..._kernels.cut.hypergraph import bisect, cut_cost
 from ..._kernels.cut.transfer import transfer_cut_dense
 from ..._kernels.runtime.memory import ensure_fits
@@ -81,6 +82,7 @@ def two_parts(
     return min(found, key=lambda side: cut_cost(labels, offsets, edge_weights, side.astype(int)))
 
 
+@declared
 class HGPA(BaseConsensus):
     """Hypergraph partitioning algorithm: parts of equal weight that cut few base clusters.
 
@@ -89,36 +91,24 @@ class HGPA(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    hyperedges : {"size", "unit"}, default "size"
+    hyperedges : {"size", "unit"}
         Cost of cutting a base cluster: its weight ("size"), as in the published program, or 1 ("unit"), as in
         the text of the paper.
-    imbalance : float, default 0.05
+    imbalance : float
         How far the weight of each side of a cut may differ from its due share, as a share of the weight of
         both.
-    n_init : int, default 10
+    n_init : int
         Number of random starts of every cut, in addition to one by eigenvectors; the cheapest cut is kept.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of these starts.
-    n_jobs : int or None, default -1
-        Number of threads for the steps that all methods share; the moves run on one thread.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     cut_cost_ : float
         Eq. (1), in units of the heaviest base cluster.
 
     Notes
     -----
-    A move takes O(u m) time, and the fit O(u k) memory. An object with a missing label belongs to no
-    hyperedge of that clustering.
+    A move takes O(u m) time, and the fit O(u k) memory. Moves run on one thread. An object with a missing
+    label belongs to no hyperedge of that clustering.
 
     Differences from the paper: moves of single objects from several starts replace the multilevel program
     hMETIS, and equal objects stay together, because the method works on distinct objects.
@@ -132,30 +122,17 @@ class HGPA(BaseConsensus):
     [0, 0, 0, 1, 1, 1]
     """
 
-    _constraints = {"hyperedges": Choice("size", "unit"), "imbalance": Real(0, 1), "n_init": Integer(1)}
+    hyperedges: Annotated[str, Choice("size", "unit")] = "size"
+    imbalance: Annotated[float, Real(0, 1)] = 0.05
+    n_init: NInit = 10
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    cut_cost_: ClassVar[float]
+
     _test_params = [{"n_init": 3}]
     _remedy = "use HBGF, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
-
-    cut_cost_: float
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        hyperedges: str = "size",
-        imbalance: float = 0.05,
-        n_init: int = 10,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.hyperedges = hyperedges
-        self.imbalance = imbalance
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         u, k = ensemble.n_samples, ensemble.n_base_clusters

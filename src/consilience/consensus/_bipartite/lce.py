@@ -19,12 +19,13 @@ TPAMI 33(12), 2011.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..._base.parameters import Choice, Integer, Real
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, MinClusterSize, NInit, NJobs, Real, Seed
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.metaclusters import shared_neighbors
 from ..._kernels.cut.transfer import transfer_cut_linked
@@ -46,34 +47,23 @@ def linked_clusters(
     return sp.csr_array(sp.block_diag(blocks))
 
 
+@declared
 class LCE(BaseConsensus):
     """Link-based cluster ensemble: cut of a graph that also links objects to clusters similar to their own.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    variant : {"rm", "cts"}, default "rm"
+    variant : {"rm", "cts"}
         "rm" cuts the refined graph between objects and base clusters. "cts" applies average linkage to the
         refined co-association (deterministic).
-    decay : float, default 0.8
+    decay : float
         Similarity of the two most similar clusters of one clustering, in [0, 1] (the decay factor DC in the
         paper). 0 gives HBGF without refinement ("rm") or evidence accumulation ("cts").
-    n_init : int, default 10
+    n_init : int
         Number of starts of the final k-means ("rm"); the best is kept.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of these starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
         The vectors of the cut ("rm"). It has fewer columns if there are fewer base clusters.
     heights_ : array (u - 1,)
@@ -99,30 +89,17 @@ class LCE(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"variant": Choice("rm", "cts"), "decay": Real(0, 1), "n_init": Integer(1)}
+    variant: Annotated[str, Choice("rm", "cts")] = "rm"
+    decay: Annotated[float, Real(0, 1)] = 0.8
+    n_init: NInit = 10
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    embedding_: ClassVar[np.ndarray]
+    heights_: ClassVar[np.ndarray]
+
     _test_params = [{"n_init": 3}, {"variant": "cts"}]
-
-    embedding_: np.ndarray
-    heights_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        variant: str = "rm",
-        decay: float = 0.8,
-        n_init: int = 10,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.variant = variant
-        self.decay = decay
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.sample_weight

@@ -21,17 +21,19 @@ CVPR 2012.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Integer, Real
+from ..._base.estimator import declared
+from ..._base.parameters import MinClusterSize, NInit, NJobs, Real, Seed
 from ..._evidence.table import trust_by_reliability
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.transfer import transfer_cut_of
 from .._base import BaseConsensus, Solution
 
 
+@declared
 class LWGP(BaseConsensus):
     """Locally weighted graph partitioning: transfer cut of the graph between objects and reliable clusters.
 
@@ -40,30 +42,16 @@ class LWGP(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    instability_tolerance : float, default 0.4
+    instability_tolerance : float
         How much an unstable base cluster is still trusted (theta in the paper). Small values trust only
         clusters that all clusterings agree on, large values weight all clusters alike.
-    n_init : int, default 10
-        Number of starts of the final k-means; the best is kept.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of these starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
     cluster_reliability_ : array (k,)
         ECI of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering: the mean ECI of its clusters, weighted by their size. Adds up to 1.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
         The vectors of Eq. (5).
 
@@ -86,31 +74,19 @@ class LWGP(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"instability_tolerance": Real(0, open_low=True), "n_init": Integer(1)}
+    instability_tolerance: Annotated[float, Real(0, open_low=True)] = 0.4
+    n_init: NInit = 10
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    cluster_reliability_: ClassVar[np.ndarray]
+    clustering_weights_: ClassVar[np.ndarray]
+    embedding_: ClassVar[np.ndarray]
+
     _test_params = [{"n_init": 3}]
     _takes_soft = True
     _remedy = "use fewer or coarser clusterings"
-
-    cluster_reliability_: np.ndarray
-    clustering_weights_: np.ndarray
-    embedding_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        instability_tolerance: float = 0.4,
-        n_init: int = 10,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.instability_tolerance = instability_tolerance
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         incidence, weights = ensemble._incidence, ensemble.sample_weight

@@ -29,13 +29,15 @@ of the authors' program in :mod:`._authors`.
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from ..._base.parameters import Choice, Integer, Nothing, Real
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, Integer, MinClusterSize, NJobs, Nothing, Real
 from ..._base.progress import progress
 from ..._data.ensemble import Ensemble
 from ..._evidence.table import trust_by_reliability
@@ -118,6 +120,7 @@ def edge_means(ensemble, edges: np.ndarray) -> np.ndarray:
     return (own.T @ ensemble.sample_weight) / ensemble.cluster_sizes()
 
 
+@declared
 class SCCABG(BaseConsensus):
     """Self-paced learning of the graph between objects and base clusters; linear in n, takes missing labels.
 
@@ -127,14 +130,12 @@ class SCCABG(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned, c.
-    similarity_weight : float, optional
+    similarity_weight : float or None
         How strongly similar base clusters are made to hold the same objects (gamma_1 in the paper). The
         default is 0.1, in units of the mean similarity of a base cluster to all others, so that it does not
         depend on n, m or cluster sizes. Below 0.01 the base clusters hardly change. In ``mode="authors"`` the
         default is 1e-4 in the units of the paper, where similarities are counts of objects.
-    overlap_weight : float, optional
+    overlap_weight : float or None
         How closely the similarity of base clusters stays at their overlap (gamma_2 in the paper). Only the
         ratio mu = similarity_weight / (2 overlap_weight) matters. The default, 0.05, gives mu = 1 with the
         default similarity_weight, which keeps base clusters similar as long as the objects they share
@@ -142,7 +143,7 @@ class SCCABG(BaseConsensus):
     similarity : {"adaptive", "fixed"}
         "adaptive" learns the similarity of base clusters. "fixed" keeps it at their overlap, as in the
         conference version, SCCBG.
-    first_trust : float, optional
+    first_trust : float or None
         How much an edge may be contradicted and still be trusted in the first round, as a share of the
         contradiction of the worst edge of an average object. Trust grows from there. Smaller values start
         with more doubt; values of 2 and more doubt almost nothing. The default is n_clusters over the mean
@@ -154,19 +155,11 @@ class SCCABG(BaseConsensus):
         "authors" follows the authors' program: the order of its steps, its thresholds and its units. It
         returns the components as clusters, whatever their number, and makes every object that is cut off from
         all base clusters a cluster of its own.
-    max_iter : int, optional
+    max_iter : int or None
         Maximum number of rounds. The default is 100, in ``mode="authors"`` 20.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib. The answer does not depend on it.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     bipartite_graph_ : sparse array (n_samples, k)
         The learned graph, S. Columns are the base clusters of all clusterings in order.
     edge_reliability_ : array (n_samples, k)
@@ -184,6 +177,8 @@ class SCCABG(BaseConsensus):
     n_pieces_ : int
         Number of pieces (connected components) of the learned graph before any repair; ``converged_`` says
         whether it was n_clusters.
+    distinct_graph_, distinct_reliability_ : arrays (u, k)
+        ``bipartite_graph_`` and ``edge_reliability_`` of the distinct objects, in the order of ``distinct_``.
     isolated_ : array (n_samples,) of bool
         Whether the learned graph cut the object off from every base cluster. The label of such an object is a
         vote of its base clusters.
@@ -230,53 +225,29 @@ class SCCABG(BaseConsensus):
     [0, 0, 0]
     """
 
-    _constraints = {
-        "similarity_weight": Nothing() | Real(1e-20, 1e20),
-        "overlap_weight": Nothing() | Real(1e-20, 1e20),
-        "similarity": Choice("adaptive", "fixed"),
-        "first_trust": Nothing() | Real(0, open_low=True),
-        "weighting": Choice("self-paced", "none"),
-        "mode": Choice("standard", "authors"),
-        "max_iter": Nothing() | Integer(1),
-    }
+    similarity_weight: Annotated[float | None, Nothing() | Real(1e-20, 1e20)] = None
+    overlap_weight: Annotated[float | None, Nothing() | Real(1e-20, 1e20)] = None
+    similarity: Annotated[str, Choice("adaptive", "fixed")] = "adaptive"
+    first_trust: Annotated[float | None, Nothing() | Real(0, open_low=True)] = None
+    weighting: Annotated[str, Choice("self-paced", "none")] = "self-paced"
+    mode: Annotated[str, Choice("standard", "authors")] = "standard"
+    max_iter: Annotated[int | None, Nothing() | Integer(1)] = None
+    min_cluster_size: MinClusterSize = None
+    n_jobs: NJobs = -1
+
+    reliability_: ClassVar[np.ndarray]
+    cluster_reliability_: ClassVar[np.ndarray]
+    clustering_weights_: ClassVar[np.ndarray]
+    cluster_similarity_: ClassVar[np.ndarray]
+    n_pieces_: ClassVar[int]
+    isolated_: ClassVar[np.ndarray]
+    distinct_graph_: ClassVar[sp.csr_array]
+    distinct_reliability_: ClassVar[np.ndarray]
+
     _test_params = [{}, {"similarity": "fixed"}, {"weighting": "none"}]
     _takes_soft = True
     _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
     _pacing = Pacing("edges between objects and base clusters", lambda terms, total: terms["mean_W"])
-
-    reliability_: np.ndarray
-    cluster_reliability_: np.ndarray
-    clustering_weights_: np.ndarray
-    cluster_similarity_: np.ndarray
-    n_pieces_: int
-    isolated_: np.ndarray
-    distinct_graph_: sp.csr_array
-    distinct_reliability_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        similarity_weight: float | None = None,
-        overlap_weight: float | None = None,
-        similarity: str = "adaptive",
-        first_trust: float | None = None,
-        weighting: str = "self-paced",
-        mode: str = "standard",
-        max_iter: int | None = None,
-        min_cluster_size: float | None = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.similarity_weight = similarity_weight
-        self.overlap_weight = overlap_weight
-        self.similarity = similarity
-        self.first_trust = first_trust
-        self.weighting = weighting
-        self.mode = mode
-        self.max_iter = max_iter
-        self.min_cluster_size = min_cluster_size
-        self.n_jobs = n_jobs
 
     def _cost(self, ensemble):
         u, k = ensemble.n_samples, ensemble.n_base_clusters

@@ -9,14 +9,17 @@ A (u, u) co-association of the distinct objects ("microclusters") without its di
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
+from ..._base.estimator import declared
+from ..._base.parameters import Flag, Integer, Nothing
 from ..._kernels.pairs.company import strongest_company
-from ..._kernels.pairs.trajectories import stochastic_rows
+from ..._kernels.pairs.trajectories import MOST_STEPS, stochastic_rows
 from ...errors import warn
+from .._base import BaseConsensus
 
 _FEW = 16  # distinct objects; with fewer the rule gives walks of one step to one neighbor
 
@@ -52,6 +55,29 @@ def ties(ensemble: Any, n_neighbors: int, *, stay: bool = False, n_jobs: int | N
 def transitions(S: sp.csr_array, weights: np.ndarray) -> sp.csr_array:
     """P (u, u) of Eq. (2)."""
     return stochastic_rows(sp.csr_array(S @ sp.diags_array(weights)))
+
+
+@declared
+class BaseWalks(BaseConsensus):
+    """A method whose walks start from every object: how far they go, and among which objects.
+
+    Parameters
+    ----------
+    n_neighbors : int or None
+        Number of neighbors that a walk may go to from an object (K in the paper). None uses half the square
+        root of the number of distinct objects, at least 1 and at most 20.
+    walk_length : int or None
+        Number of steps of the walks (T in the paper), at most 10,000. None uses the same rule as for
+        n_neighbors.
+    count_duplicates : bool
+        Whether a distinct object counts as all the objects it stands for: these are then neighbors of each
+        other, and means and clusters are weighted by them. False, as published: walks never stay at an
+        object, and each distinct object counts once. The walks are weighted either way.
+    """
+
+    n_neighbors: Annotated[int | None, Nothing() | Integer(1)] = None
+    walk_length: Annotated[int | None, Nothing() | Integer(1, MOST_STEPS)] = None
+    count_duplicates: Annotated[bool, Flag()] = True
 
 
 def walk(model: Any, ensemble: Any, weights: np.ndarray) -> Walk:

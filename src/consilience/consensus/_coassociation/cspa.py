@@ -14,12 +14,13 @@ Journal of Machine Learning Research 3, 2002.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..._base.parameters import Choice, Flag, Integer
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, Flag, MinClusterSize, NInit, NJobs, Seed
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.graph import PARTITIONERS, partition_graph
 from ..._kernels.cut.normalized import cut_loop
@@ -59,35 +60,24 @@ def object_graph(ensemble: Any, n_jobs: int | None) -> sp.csr_array:
     return sp.csr_array((edges, (A.row, A.col)), shape=A.shape)
 
 
+@declared
 class CSPA(BaseConsensus):
     """Cluster-based similarity partitioning: normalized cut of the graph of co-associations.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    refine : bool, default True
+    refine : bool
         Whether to move single objects between the clusters found by the eigenvectors as long as this lowers
         the normalized cut. Ignored with missing labels, because A is then not a product of indicators.
-    partitioner : {"spectral", "metis"}, default "spectral"
+    partitioner : {"spectral", "metis"}
         "metis" cuts the graph with METIS (extra ``graph``), as published. METIS aims at clusters of equal
         weight and splits unequal ones: on the Lung data (139, 17, 21, 20 and 6 objects) accuracy is 0.44 with
         it and 0.71 without.
-    n_init : int, default 10
+    n_init : int
         Number of starts of the final k-means, or of runs of METIS; the best is kept.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of these starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors; not set with "metis".
     history_ : list of dict
@@ -111,29 +101,16 @@ class CSPA(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"refine": Flag(), "partitioner": Choice(*PARTITIONERS), "n_init": Integer(1)}
+    refine: Annotated[bool, Flag()] = True
+    partitioner: Annotated[str, Choice(*PARTITIONERS)] = "spectral"
+    n_init: NInit = 10
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    embedding_: ClassVar[np.ndarray]
+
     _test_params = [{"n_init": 3}, {"n_init": 3, "refine": False}]
-
-    embedding_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        refine: bool = True,
-        partitioner: str = "spectral",
-        n_init: int = 10,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.refine = refine
-        self.partitioner = partitioner
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         weights, c = ensemble.sample_weight, self.n_clusters

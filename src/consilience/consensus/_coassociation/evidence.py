@@ -16,11 +16,12 @@ complete linkage).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Choice
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, MinClusterSize, NJobs
 from ..._kernels.pairs.linkage import cut_tree, merge_tree_inplace
 from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
 from ..._kernels.runtime.threads import row_product
@@ -40,6 +41,7 @@ def row_distances(ensemble: Any, n_jobs: int | None = -1) -> np.ndarray:
     return distance
 
 
+@declared
 class EvidenceAccumulation(BaseConsensus):
     """Hierarchical clustering of the co-association matrix (average, complete or single linkage).
 
@@ -47,26 +49,16 @@ class EvidenceAccumulation(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
     linkage : {"average", "complete", "single"}
         Distance between two groups: the mean, largest or smallest 1 - A over their pairs.
-    distance : {"pairs", "rows"}, default "pairs"
+    distance : {"pairs", "rows"}
         Distance between two objects: 1 - A ("pairs"), or the Euclidean distance between their rows of A
         ("rows"). With "rows", objects that share their neighbors are close even if they were seldom together;
         complete linkage then gives the consensus of SC3, and average linkage what the R package diceR calls
         CSPA.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     heights_ : array (u - 1,)
         Heights of the merges of distinct objects, in increasing order. A wide gap suggests a number of
         clusters.
@@ -86,26 +78,15 @@ class EvidenceAccumulation(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"linkage": Choice("average", "complete", "single"), "distance": Choice("pairs", "rows")}
+    linkage: Annotated[str, Choice("average", "complete", "single")] = "average"
+    distance: Annotated[str, Choice("pairs", "rows")] = "pairs"
+    min_cluster_size: MinClusterSize = None
+    n_jobs: NJobs = -1
+
+    heights_: ClassVar[np.ndarray]
+
     _takes_soft = True
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single"}, {"distance": "rows"}]
-
-    heights_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        linkage: str = "average",
-        distance: str = "pairs",
-        min_cluster_size: float | None = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.linkage = linkage
-        self.distance = distance
-        self.min_cluster_size = min_cluster_size
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         u = ensemble.n_samples

@@ -9,7 +9,10 @@ Y (u, k) indicator of distinct objects, N = diag(n_p) the number of clusterings 
 
 from __future__ import annotations
 
-from ..._base.parameters import Integer
+from typing import ClassVar
+
+from ..._base.estimator import declared
+from ..._base.parameters import MaxIter, MinClusterSize, NInit, NJobs, Seed
 from ..._base.progress import progress
 from ..._kernels.cut.embedding import cut_rows
 from .._base import BaseConsensus, Solution
@@ -20,30 +23,17 @@ from ._rows import bytes_needed, embed
 _SECONDS = 1.5e-8
 
 
+@declared
 class CoassociationKMeans(BaseConsensus):
     """k-means on the rows of the co-association matrix: objects are close when they share their neighbors.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
     n_init : int
         Number of starts of k-means; the best is kept.
-    max_iter : int
-        Maximum number of iterations of each start.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of the starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     inertia_ : float
         Weighted sum of squared distances of co-association rows to their centers.
 
@@ -63,29 +53,17 @@ class CoassociationKMeans(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"n_init": Integer(1)}
+    n_init: NInit = 10
+    max_iter: MaxIter = 300
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    inertia_: ClassVar[float]
+
     _test_params = [{"n_init": 3}]
     _takes_soft = True
     _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
-
-    inertia_: float
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        n_init: int = 10,
-        max_iter: int = 300,
-        min_cluster_size: float | None = None,
-        random_state=None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _cost(self, ensemble):
         u, k = ensemble.n_samples, ensemble.n_base_clusters

@@ -22,11 +22,12 @@ high-dimensional data: from subspaces to metrics and beyond", IEEE Transactions 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Integer, Nothing, Real
+from ..._base.estimator import declared
+from ..._base.parameters import Integer, MinClusterSize, NInit, NJobs, Nothing, Real, Seed
 from ..._evidence.table import Evidence, trust_by_reliability
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.partition import compact
@@ -74,6 +75,7 @@ def place_others(
     return placed
 
 
+@declared
 class LWEA(BaseConsensus):
     """Locally weighted evidence accumulation: average linkage that trusts reliable base clusters more.
 
@@ -81,30 +83,20 @@ class LWEA(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    instability_tolerance : float, default 0.4
+    instability_tolerance : float
         How much an unstable base cluster is still trusted (theta in the paper). Small values trust only
         clusters that all clusterings agree on, large values weight all clusters alike.
-    max_samples : int or None, default None
+    max_samples : int or None
         Maximum number of distinct objects that are linked. If there are more, a sample of this size is drawn
         by weight, the same one every time, and the other objects join the clusters of the sample by Eq. (4').
         None links all objects.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
     cluster_reliability_ : array (k,)
         ECI of every base cluster, by its number in the ensemble (``ensemble.offsets[i] + j``).
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering: the mean ECI of its clusters, weighted by their size. Adds up to 1.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     heights_ : array (u - 1,)
         Heights of the merges of the distinct objects that were linked, in increasing order.
 
@@ -128,27 +120,16 @@ class LWEA(BaseConsensus):
     [0.22, 1.0, 1.0, 0.47, 1.0, 0.47]
     """
 
-    _constraints = {"instability_tolerance": Real(0, open_low=True), "max_samples": Nothing() | Integer(2)}
+    instability_tolerance: Annotated[float, Real(0, open_low=True)] = 0.4
+    max_samples: Annotated[int | None, Nothing() | Integer(2)] = None
+    min_cluster_size: MinClusterSize = None
+    n_jobs: NJobs = -1
+
+    cluster_reliability_: ClassVar[np.ndarray]
+    clustering_weights_: ClassVar[np.ndarray]
+    heights_: ClassVar[np.ndarray]
+
     _test_params = [{}, {"instability_tolerance": 1.0}]
-
-    cluster_reliability_: np.ndarray
-    clustering_weights_: np.ndarray
-    heights_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        instability_tolerance: float = 0.4,
-        max_samples: int | None = None,
-        min_cluster_size: float | None = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.instability_tolerance = instability_tolerance
-        self.max_samples = max_samples
-        self.min_cluster_size = min_cluster_size
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         rows, weights = linked_objects(ensemble.sample_weight, self.max_samples, self.n_clusters)
@@ -176,6 +157,7 @@ class LWEA(BaseConsensus):
         )
 
 
+@declared
 class LWSC(BaseConsensus):
     """Locally weighted spectral consensus: normalized spectral clustering of the weighted co-association.
 
@@ -183,25 +165,11 @@ class LWSC(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    instability_tolerance : float, default 1.0
+    instability_tolerance : float
         How much an unstable base cluster is still trusted (theta in the paper); see :class:`LWEA`.
-    n_init : int, default 10
-        Number of starts of the final k-means; the best is kept.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of these starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     cluster_reliability_ : array (k,)
         ECI of every base cluster.
     clustering_weights_ : array (n_clusterings,)
@@ -230,30 +198,18 @@ class LWSC(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"instability_tolerance": Real(0, open_low=True), "n_init": Integer(1)}
+    instability_tolerance: Annotated[float, Real(0, open_low=True)] = 1.0
+    n_init: NInit = 10
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    cluster_reliability_: ClassVar[np.ndarray]
+    clustering_weights_: ClassVar[np.ndarray]
+    embedding_: ClassVar[np.ndarray]
+
     _test_params = [{"n_init": 3}]
     _any_unit = False
-
-    cluster_reliability_: np.ndarray
-    clustering_weights_: np.ndarray
-    embedding_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        instability_tolerance: float = 1.0,
-        n_init: int = 10,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.instability_tolerance = instability_tolerance
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         u = ensemble.n_samples

@@ -20,11 +20,12 @@ T. Li and C. Ding, "Weighted consensus clustering", SDM 2008.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Choice, Flag, Integer
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, Flag, MaxIter, MinClusterSize, NInit, NJobs, Seed, Tol
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.partition import one_hot, split_clusters
 from ..._kernels.labels.overlaps import gather, overlap_matrix, scatter
@@ -96,39 +97,26 @@ def factorize(
     return Q, history, converged
 
 
+@declared
 class NMFC(BaseConsensus):
     """Non-negative factorization of the co-association matrix into soft clusters.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    orthogonal : bool, default True
+    orthogonal : bool
         True factorizes A into three factors, as published. False uses two, A ~ H H', whose objective falls in
         every iteration.
-    init : {"k-means", "random"}, default "k-means"
+    init : {"k-means", "random"}
         Start from k-means on the rows of the co-association matrix, or from random factors, of which the best
         result is kept.
-    n_init : int, default 10
+    n_init : int
         Number of starts of k-means, or of random factors.
-    max_iter : int, default 500
-        Maximum number of iterations of each start.
-    tol : float, default 1e-6
+    tol : float
         The iteration stops when the objective changes by no more than this share of \\|A\\|^2 per iteration,
         averaged over five iterations.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of the starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
         Q (or H). Each object belongs to the cluster of its largest entry. Columns are not in the order of
         ``labels_``.
@@ -149,33 +137,18 @@ class NMFC(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"orthogonal": Flag(), "init": Choice("k-means", "random"), "n_init": Integer(1)}
+    orthogonal: Annotated[bool, Flag()] = True
+    init: Annotated[str, Choice("k-means", "random")] = "k-means"
+    n_init: NInit = 10
+    max_iter: MaxIter = 500
+    tol: Tol = 1e-6
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    embedding_: ClassVar[np.ndarray]
+
     _test_params = [{"n_init": 3}, {"n_init": 3, "orthogonal": False}]
-
-    embedding_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        orthogonal: bool = True,
-        init: str = "k-means",
-        n_init: int = 10,
-        max_iter: int = 500,
-        tol: float = 1e-6,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.orthogonal = orthogonal
-        self.init = init
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         root = np.sqrt(ensemble.sample_weight)[:, None]

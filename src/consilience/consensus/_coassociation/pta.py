@@ -15,51 +15,29 @@ Transactions on Knowledge and Data Engineering 28(5), 2016.
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar
+
 import numpy as np
 
-from ..._base.parameters import Choice, Flag, Integer, Nothing
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, MinClusterSize, NJobs
 from ..._kernels.pairs.linkage import cut_tree, merge_tree_inplace
-from ..._kernels.pairs.trajectories import MOST_STEPS, similarity_bytes, trajectory_similarity
+from ..._kernels.pairs.trajectories import similarity_bytes, trajectory_similarity
 from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
-from .._base import BaseConsensus, Solution
-from ._walks import walk
+from .._base import Solution
+from ._walks import BaseWalks, walk
 
 
-class PTA(BaseConsensus):
+@declared
+class PTA(BaseWalks):
     """Probability trajectory accumulation: linkage of objects by where random walks from them go.
 
     The method is deterministic.
 
-
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
     linkage : {"average", "complete", "single"}
         Distance between two groups: the mean, largest or smallest 1 - Z over their pairs.
-    n_neighbors : int, default None
-        Number of neighbors that a walk may go to from an object (K in the paper). None uses half the square
-        root of the number of distinct objects, at least 1 and at most 20.
-    walk_length : int, default None
-        Number of steps of the walks (T in the paper), at most 10,000. None uses the same rule as for
-        n_neighbors.
-    count_duplicates : bool, default True
-        Whether a distinct object counts as all the objects it stands for: these are then neighbors of each
-        other, and means and clusters are weighted by them. False, as published: walks never stay at an
-        object, and each distinct object counts once. The walks are weighted either way.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
-
-    Attributes
-    ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
-    heights_ : array (u - 1,)
-        Heights of the merges of distinct objects, in increasing order.
 
     Notes
     -----
@@ -78,34 +56,13 @@ class PTA(BaseConsensus):
     [30, 20]
     """
 
-    _constraints = {
-        "linkage": Choice("average", "complete", "single"),
-        "n_neighbors": Nothing() | Integer(1),
-        "walk_length": Nothing() | Integer(1, MOST_STEPS),
-        "count_duplicates": Flag(),
-    }
+    linkage: Annotated[str, Choice("average", "complete", "single")] = "average"
+    min_cluster_size: MinClusterSize = None
+    n_jobs: NJobs = -1
+
+    heights_: ClassVar[np.ndarray]
+
     _test_params = [{}, {"linkage": "complete"}, {"linkage": "single", "count_duplicates": False}]
-
-    heights_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        linkage: str = "average",
-        n_neighbors: int | None = None,
-        walk_length: int | None = None,
-        count_duplicates: bool = True,
-        min_cluster_size: float | None = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.linkage = linkage
-        self.n_neighbors = n_neighbors
-        self.walk_length = walk_length
-        self.count_duplicates = count_duplicates
-        self.min_cluster_size = min_cluster_size
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         u = ensemble.n_samples

@@ -18,22 +18,23 @@ Transactions on Knowledge and Data Engineering 28(5), 2016.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..._base.parameters import Flag, Integer, Nothing
+from ..._base.estimator import declared
+from ..._base.parameters import Integer, MinClusterSize, NInit, NJobs, Nothing, Seed
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.transfer import transfer_cut_dense
 from ..._kernels.pairs.company import strongest_company
-from ..._kernels.pairs.trajectories import MOST_STEPS, trajectory_product, trajectory_sums
+from ..._kernels.pairs.trajectories import trajectory_product, trajectory_sums
 from ..._kernels.pairs.walks import COLUMNS, walk_norms
 from ..._kernels.runtime.memory import ensure_fits
 from ..._kernels.runtime.threads import blocks, resolve_jobs
-from .._base import BaseConsensus, Solution
+from .._base import Solution
 from ._sample import linked_objects
-from ._walks import Walk, walk
+from ._walks import BaseWalks, Walk, walk
 
 _ENTERING = 1 << 15  # objects whose first steps are held at a time
 
@@ -76,36 +77,21 @@ def enter(
     return out
 
 
-class PTGP(BaseConsensus):
+@declared
+class PTGP(BaseWalks):
     """Probability trajectory based graph partitioning: cut of an object-cluster graph built by random walks.
 
     No matrix of pairs is formed.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    n_neighbors, walk_length, count_duplicates :
-        See :class:`PTA`.
-    max_samples : int or None, default 10,000
+    max_samples : int or None
         Maximum number of distinct objects that walks visit. If there are more, a sample of this size is drawn
         by weight, the same one every time, and walks from the other objects enter the sample, Eq. (4'). With
         None, walks visit all objects, as published.
-    n_init : int, default 10
-        Number of starts of the final k-means; the best is kept.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of these starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
         The vectors of the cut. It has fewer columns if there are fewer base clusters.
 
@@ -130,39 +116,15 @@ class PTGP(BaseConsensus):
     [30, 20]
     """
 
-    _constraints = {
-        "n_neighbors": Nothing() | Integer(1),
-        "walk_length": Nothing() | Integer(1, MOST_STEPS),
-        "count_duplicates": Flag(),
-        "max_samples": Nothing() | Integer(2),
-        "n_init": Integer(1),
-    }
+    max_samples: Annotated[int | None, Nothing() | Integer(2)] = 10_000
+    n_init: NInit = 10
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    embedding_: ClassVar[np.ndarray]
+
     _test_params = [{"n_init": 3}, {"n_init": 3, "count_duplicates": False}, {"n_init": 3, "max_samples": 20}]
-
-    embedding_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        n_neighbors: int | None = None,
-        walk_length: int | None = None,
-        count_duplicates: bool = True,
-        max_samples: int | None = 10_000,
-        n_init: int = 10,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.n_neighbors = n_neighbors
-        self.walk_length = walk_length
-        self.count_duplicates = count_duplicates
-        self.max_samples = max_samples
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         c = self.n_clusters

@@ -17,16 +17,18 @@ practical evidence", IEEE Transactions on Knowledge and Data Engineering 29(5), 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Flag, Integer
+from ..._base.estimator import declared
+from ..._base.parameters import Flag, MaxIter, MinClusterSize, NInit, NJobs, Seed, Tol
 from ..._kernels.cut.normalized import cut_loop, move_objects, normalized_cut
 from ..._kernels.labels.grouping import best_start
 from .._base import BaseConsensus, Solution
 
 
+@declared
 class SEC(BaseConsensus):
     """Spectral ensemble clustering: normalized cut of co-association by weighted k-means of label vectors.
 
@@ -34,29 +36,17 @@ class SEC(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    single_moves : bool, default False
+    single_moves : bool
         Whether to move single objects after k-means as long as this lowers the cut.
-    n_init : int, default 10
+    n_init : int
         Number of starts (k-means++ on the label vectors); the one with the smallest cut is kept.
-    max_iter : int, default 100
+    max_iter : int
         Maximum number of iterations of each start, and of sweeps of single moves.
-    tol : float, default 1e-6
+    tol : float
         A start ends when its objective falls by no more than this share of itself.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of the starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     normalized_cut_ : float
         Normalized cut of Y Y', Eq. (3).
     history_ : list of dict
@@ -80,31 +70,17 @@ class SEC(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"single_moves": Flag(), "n_init": Integer(1)}
+    single_moves: Annotated[bool, Flag()] = False
+    n_init: NInit = 10
+    max_iter: MaxIter = 100
+    tol: Tol = 1e-6
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    normalized_cut_: ClassVar[float]
+
     _test_params = [{"n_init": 5}, {"n_init": 5, "single_moves": True}]
-
-    normalized_cut_: float
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        single_moves: bool = False,
-        n_init: int = 10,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.single_moves = single_moves
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         ones = np.ones(ensemble.n_base_clusters)

@@ -21,11 +21,14 @@ has u rows, and sums over objects carry the weights w.
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar
+
 import numpy as np
 import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
-from ..._base.parameters import Choice, Real
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, MinClusterSize, NJobs, Real, Tol
 from ..._base.progress import progress
 from ..._evidence.table import Evidence, share_out
 from ..._kernels.cut.partition import compact, split_clusters
@@ -202,6 +205,7 @@ def _change(history) -> float:
     return abs(now - before) / max(abs(now), np.finfo(float).tiny)
 
 
+@declared
 class SPCE(BaseConsensus):
     """Self-paced clustering ensemble: a sparse consensus matrix whose connected components are the clusters.
 
@@ -211,8 +215,6 @@ class SPCE(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned (c).
     threshold : float in [0, 1) or "auto"
         Consensus values below about this threshold are set to 0 (theta in the paper; gamma = (threshold m)^2
         in the published objective). Up to 0.2, the graph nearly always has exactly c components; above, it
@@ -227,19 +229,13 @@ class SPCE(BaseConsensus):
         matrix as clusters, whatever their number.
     tol : float
         A stage whose graph has too many components ends when the objective changes by less than this share.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     consensus_matrix_ : sparse array (n_samples, n_samples)
-        S, expanded each time from ``distinct_consensus_``, which is in the order of the distinct objects.
+        S, expanded from ``distinct_consensus_`` each time.
+    distinct_consensus_ : sparse array (u, u)
+        S between the distinct objects, in the order of ``distinct_``.
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering: 1 / alpha, which multiplies its loss, normalized to add up to 1.
     clustering_losses_ : array (n_clusterings,)
@@ -297,12 +293,19 @@ class SPCE(BaseConsensus):
     2
     """
 
-    _constraints = {
-        "threshold": Real(0, 1, open_high=True) | Choice("auto"),
-        "weighting": Choice("self-paced", "fixed", "none"),
-        "mode": Choice("standard", "authors"),
-        "tol": Real(0),
-    }
+    threshold: Annotated[float | str, Real(0, 1, open_high=True) | Choice("auto")] = "auto"
+    weighting: Annotated[str, Choice("self-paced", "fixed", "none")] = "self-paced"
+    mode: Annotated[str, Choice("standard", "authors")] = "standard"
+    tol: Tol = 1e-6
+    min_cluster_size: MinClusterSize = None
+    n_jobs: NJobs = -1
+
+    distinct_consensus_: ClassVar[sp.csr_array]
+    clustering_weights_: ClassVar[np.ndarray]
+    clustering_losses_: ClassVar[np.ndarray]
+    n_pieces_: ClassVar[int]
+    threshold_: ClassVar[float]
+
     _test_params = [
         {},
         {"weighting": "fixed"},
@@ -317,31 +320,6 @@ class SPCE(BaseConsensus):
     _pacing = Pacing(
         "pairs of objects", lambda terms, total: -terms["pace"] / terms["lambda"] / total**2, stage="lambda"
     )
-
-    distinct_consensus_: sp.csr_array
-    clustering_weights_: np.ndarray
-    clustering_losses_: np.ndarray
-    n_pieces_: int
-    threshold_: float
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        threshold: float | str = "auto",
-        weighting: str = "self-paced",
-        mode: str = "standard",
-        tol: float = 1e-6,
-        min_cluster_size: float | None = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.threshold = threshold
-        self.weighting = weighting
-        self.mode = mode
-        self.tol = tol
-        self.min_cluster_size = min_cluster_size
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         # The eigensolver goes dense for the faithful mode, and where most vectors are asked for.

@@ -16,15 +16,19 @@ AAAI 2021.
 
 from __future__ import annotations
 
+from typing import Annotated, ClassVar
+
 import numpy as np
 
-from ..._base.parameters import Real
+from ..._base.estimator import declared
+from ..._base.parameters import MaxIter, MinClusterSize, NJobs, Real
 from ..._kernels.cut.partition import exactly
 from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
 from .._base import BaseConsensus, Solution
 from ._connective import learn
 
 
+@declared
 class TRCE(BaseConsensus):
     """Tri-level robust clustering ensemble: learns a graph in which each cluster is a connected piece.
 
@@ -32,24 +36,14 @@ class TRCE(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    graph_weight : float, default 1
+    graph_weight : float
         How close the graph stays to the mean of the clusterings that it is learned from (gamma in the paper),
         from 1e-9 to 1e9. From 1,000 on, it has the same connected pieces as that mean.
-    max_iter : int, default 10
+    max_iter : int
         Maximum number of rounds.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering: 1 / alpha, normalized to add up to 1.
     embedding_ : array (n_samples, n_clusters)
@@ -78,29 +72,18 @@ class TRCE(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"graph_weight": Real(1e-9, 1e9)}
+    graph_weight: Annotated[float, Real(1e-9, 1e9)] = 1.0
+    max_iter: MaxIter = 10
+    min_cluster_size: MinClusterSize = None
+    n_jobs: NJobs = -1
+
+    clustering_weights_: ClassVar[np.ndarray]
+    embedding_: ClassVar[np.ndarray]
+    n_pieces_: ClassVar[int]
+
     _test_params = [{}]
     _any_unit = False
     _steps = "rounds"
-
-    clustering_weights_: np.ndarray
-    embedding_: np.ndarray
-    n_pieces_: int
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        graph_weight: float = 1.0,
-        max_iter: int = 10,
-        min_cluster_size: float | None = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.graph_weight = graph_weight
-        self.max_iter = max_iter
-        self.min_cluster_size = min_cluster_size
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         u, k, c = ensemble.n_samples, ensemble.n_base_clusters, self.n_clusters

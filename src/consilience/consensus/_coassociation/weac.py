@@ -14,11 +14,12 @@ multi-granularity link analysis", Neurocomputing 170, 2015.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Choice, Real
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, MinClusterSize, NJobs, Real
 from ..._kernels.pairs.linkage import cut_tree, merge_tree_inplace
 from ..._kernels.runtime.memory import WITHOUT_PAIRS, ensure_fits
 from .._base import BaseConsensus, Solution
@@ -40,36 +41,24 @@ def crowd_agreement(ensemble: Any, power: float) -> np.ndarray:
     return trust / trust.sum()
 
 
+@declared
 class WEAC(BaseConsensus):
     """Weighted evidence accumulation: linkage in which clusterings that agree with the others count more.
 
     The method is deterministic.
 
-
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
     linkage : {"average", "complete", "single"}
         Distance between two groups: the mean, largest or smallest 1 - A over their pairs.
-    power : float, default 1
+    power : float
         Exponent of the mean agreement. 0 trusts all clusterings alike, large values only those that agree
         best.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     clustering_weights_ : array (n_clusterings,)
         Trust in each base clustering, a of Eq. (1). Adds up to 1.
-    heights_ : array (u - 1,)
-        Heights of the merges of distinct objects, in increasing order.
 
     Notes
     -----
@@ -85,26 +74,15 @@ class WEAC(BaseConsensus):
     ([1, 1, 0, 0, 0], [0.23, 0.38, 0.38])
     """
 
-    _constraints = {"linkage": Choice("average", "complete", "single"), "power": Real(0)}
+    linkage: Annotated[str, Choice("average", "complete", "single")] = "average"
+    power: Annotated[float, Real(0)] = 1.0
+    min_cluster_size: MinClusterSize = None
+    n_jobs: NJobs = -1
+
+    clustering_weights_: ClassVar[np.ndarray]
+    heights_: ClassVar[np.ndarray]
+
     _test_params = [{}, {"power": 4.0}]
-
-    clustering_weights_: np.ndarray
-    heights_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        linkage: str = "average",
-        power: float = 1.0,
-        min_cluster_size: float | None = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.linkage = linkage
-        self.power = power
-        self.min_cluster_size = min_cluster_size
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         u = ensemble.n_samples

@@ -18,12 +18,13 @@ H. Wang, H. Shan and A. Banerjee, "Bayesian cluster ensembles", Statistical Anal
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import gammaln, polygamma, psi
 
-from ..._base.parameters import Integer
+from ..._base.estimator import declared
+from ..._base.parameters import MaxIter, MinClusterSize, NInit, NJobs, Seed, Tol
 from ..._kernels.labels.grouping import LabelRows, block_shares, drawn_rows, label_rows
 from ..._kernels.labels.mixed_membership import infer_rows
 from .._base import BaseConsensus, Solution
@@ -96,34 +97,24 @@ def ascend(
     return Run(g, table, alpha, bounds, bool(converged))
 
 
+@declared
 class BCE(BaseConsensus):
     """Bayesian cluster ensembles: a mixed-membership model of label vectors, by variational inference.
 
-    The method is linear in the number of objects, and its memberships are soft.
+    Each cluster is a component of the model. The method is linear in the number of objects, and its
+    memberships are soft.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of components, and of clusters returned.
-    n_init : int, default 5
+    n_init : int
         Number of starts (from objects that are far apart); the one with the largest bound is kept.
-    max_iter : int, default 500
+    max_iter : int
         Maximum number of rounds of each start.
-    tol : float, default 1e-4
+    tol : float
         A start ends when the bound rises by no more than this share of itself.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of the starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     membership_ : array (n_samples, n_clusters)
         Expected share of each component in the object, g / sum g of Eq. (2). Columns are in the order of the
         labels.
@@ -150,29 +141,14 @@ class BCE(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"n_init": Integer(1)}
+    n_init: NInit = 5
+    max_iter: MaxIter = 500
+    tol: Tol = 1e-4
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
     _test_params = [{"n_init": 3}]
-
-    membership_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        n_init: int = 5,
-        max_iter: int = 500,
-        tol: float = 1e-4,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         offsets, weights, c = ensemble.offsets, ensemble.sample_weight, self.n_clusters

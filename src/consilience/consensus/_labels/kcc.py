@@ -21,118 +21,53 @@ clustering for patient stratification", Bioinformatics 33(17), 2017.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Choice, Flag, Integer, Real
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, Flag, MaxIter, MinClusterSize, NInit, NJobs, Real, Seed, Tol
 from ..._kernels.labels.grouping import best_start, label_rows
 from .._base import BaseConsensus, Solution
 from ._shared import overall_shares
 from ._utilities import UTILITIES, clustering_factors, distances, total_utility
 
 
-class KCC(BaseConsensus):
-    """k-means-based consensus clustering: k-means on label vectors that maximizes a utility.
-
-    The method is linear in the number of objects.
+@declared
+class BaseKCC(BaseConsensus):
+    """K-means on the labels of base clusterings with the distance that belongs to a utility.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    utility : {"category", "entropy", "cosine", "power"}, default "category"
-        Utility of agreement with a base clustering: quadratic mutual information ("category", k-means on
-        one-hot rows), mutual information ("entropy", see :class:`ECC`), or norms of the label distributions
-        of clusters ("cosine" and "power").
-    norm_order : float, default 5.0
-        Order of the norms for ``utility="power"``; above 1.
-    normalized : bool, default False
-        Whether to divide the utility of each clustering by its largest possible value.
-    n_init : int, default 10
+    n_init : int
         Number of starts (k-means++ with the distance of the method); the best is kept.
-    max_iter : int, default 100
-        Maximum number of iterations of each start.
-    tol : float, default 1e-6
+    tol : float
         A start ends when the objective falls by no more than this share of itself.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of the starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     utility_ : float
         The maximized utility, the left side of Eq. (1).
     history_ : list of dict
         ``objective``, the right side of Eq. (1), at each iteration of the best start.
-
-    Notes
-    -----
-    An iteration takes O(u m c) time, and the fit O(u m + k c) memory. The objective never rises. With more
-    than 65,536 distinct objects, the starts are compared on a sample of that size, and the best one continues
-    with all objects. With missing labels, sums are over the clusterings that saw an object; a cluster that a
-    clustering never saw is given the overall distribution of labels of that clustering.
-
-    Differences from the paper: an empty cluster gets the object with the largest loss, not a random one, and
-    starts are spread (k-means++).
-
-    Examples
-    --------
-    >>> import consilience as cs
-    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]])
-    >>> cs.consensus.KCC(n_clusters=2, random_state=0).fit_predict(base).tolist()
-    [1, 1, 0, 0, 0]
     """
 
-    _constraints = {
-        "utility": Choice(*UTILITIES),
-        "norm_order": Real(1, open_low=True, high=100),
-        "normalized": Flag(),
-        "n_init": Integer(1),
-    }
-    _test_params = [
-        {"n_init": 5},
-        {"n_init": 5, "utility": "entropy", "normalized": True},
-        {"n_init": 5, "utility": "cosine"},
-        {"n_init": 5, "utility": "power", "normalized": True},
-    ]
+    normalized: Annotated[bool, Flag()] = False
+    n_init: NInit = 10
+    max_iter: MaxIter = 100
+    tol: Tol = 1e-6
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
 
-    utility_: float
+    utility_: ClassVar[float]
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        utility: str = "category",
-        norm_order: float = 5.0,
-        normalized: bool = False,
-        n_init: int = 10,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.utility = utility
-        self.norm_order = norm_order
-        self.normalized = normalized
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    def _kind(self) -> tuple[str, float]:
+        """Utility, and the order of its norms."""
+        raise NotImplementedError
 
     def _fit(self, ensemble, rng):
-        offsets, kind = ensemble.offsets, (self.utility, float(self.norm_order))
+        offsets, kind = ensemble.offsets, self._kind()
         P = overall_shares(ensemble)
         v = clustering_factors(P, offsets, *kind) if self.normalized else np.ones(offsets.size - 1)
         rows = label_rows(ensemble.labels, offsets, ensemble.sample_weight)
@@ -155,36 +90,71 @@ class KCC(BaseConsensus):
         )
 
 
-class ECC(KCC):
+@declared
+class KCC(BaseKCC):
+    """k-means-based consensus clustering: k-means on label vectors that maximizes a utility.
+
+    The method is linear in the number of objects.
+
+    Parameters
+    ----------
+    utility : {"category", "entropy", "cosine", "power"}
+        Utility of agreement with a base clustering: quadratic mutual information ("category", k-means on
+        one-hot rows), mutual information ("entropy", see :class:`ECC`), or norms of the label distributions
+        of clusters ("cosine" and "power").
+    norm_order : float
+        Order of the norms for ``utility="power"``; above 1.
+    normalized : bool
+        Whether to divide the utility of each clustering by its largest possible value.
+
+    Notes
+    -----
+    An iteration takes O(u m c) time, and the fit O(u m + k c) memory. The objective never rises. With more
+    than 65,536 distinct objects, the starts are compared on a sample of that size, and the best one continues
+    with all objects. With missing labels, sums are over the clusterings that saw an object; a cluster that a
+    clustering never saw is given the overall distribution of labels of that clustering.
+
+    Differences from the paper: an empty cluster gets the object with the largest loss, not a random one, and
+    starts are spread (k-means++).
+
+    Examples
+    --------
+    >>> import consilience as cs
+    >>> base = cs.Ensemble.from_clusterings([[0, 0, 0, 1, 1], [0, 0, 1, 1, 1], ["x", "x", "z", "z", "z"]])
+    >>> cs.consensus.KCC(n_clusters=2, random_state=0).fit_predict(base).tolist()
+    [1, 1, 0, 0, 0]
+    """
+
+    utility: Annotated[str, Choice(*UTILITIES)] = "category"
+    norm_order: Annotated[float, Real(1, open_low=True, high=100)] = 5.0
+
+    _test_params = [
+        {"n_init": 5},
+        {"n_init": 5, "utility": "entropy", "normalized": True},
+        {"n_init": 5, "utility": "cosine"},
+        {"n_init": 5, "utility": "power", "normalized": True},
+    ]
+
+    def _kind(self):
+        return self.utility, float(self.norm_order)
+
+
+@declared
+class ECC(BaseKCC):
     """Entropy-based consensus clustering: maximal mutual information with the base clusterings.
 
     This is :class:`KCC` with ``utility="entropy"``: it maximizes the sum of the mutual information with all
     base clusterings. The method is linear in the number of objects.
 
-
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    normalized : bool, default False
+    normalized : bool
         Whether to divide the mutual information with each clustering by its entropy.
-    n_init : int, default 10
-        Number of starts (k-means++ with the distance of the method); the best is kept.
-    max_iter : int, default 100
-        Maximum number of iterations of each start.
-    tol : float, default 1e-6
-        A start ends when the objective falls by no more than this share of itself.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of the starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_, confidence_, utility_, history_
-        As in :class:`KCC`; ``utility_`` is in bits.
+    utility_ : float
+        The maximized utility in bits, the left side of Eq. (1).
 
     Examples
     --------
@@ -194,28 +164,7 @@ class ECC(KCC):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"normalized": Flag(), "n_init": Integer(1)}
     _test_params = [{"n_init": 5}]
-    utility = "entropy"
-    norm_order = 2.0
 
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        normalized: bool = False,
-        n_init: int = 10,
-        max_iter: int = 100,
-        tol: float = 1e-6,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.normalized = normalized
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+    def _kind(self):
+        return "entropy", 2.0

@@ -18,11 +18,12 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from typing import Any, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from ..._base.parameters import Integer
+from ..._base.estimator import declared
+from ..._base.parameters import MaxIter, MinClusterSize, NInit, NJobs, Seed, Tol
 from ..._kernels.labels.grouping import LabelRows, block_shares, drawn_rows, label_rows, soften
 from .._base import BaseConsensus, Solution
 from ._shared import disagreement, overall_shares, read_off, start_table
@@ -77,6 +78,7 @@ def ascend(
     return Run(R, table, sizes, gains, reseeded, bool(converged))
 
 
+@declared
 class MixtureConsensus(BaseConsensus):
     """Mixture model of label vectors, by expectation maximization.
 
@@ -84,27 +86,13 @@ class MixtureConsensus(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of components, and of clusters returned.
-    n_init : int, default 10
+    n_init : int
         Number of starts (from objects that are far apart); the one with the largest likelihood is kept.
-    max_iter : int, default 500
-        Maximum number of iterations of each start.
-    tol : float, default 1e-7
+    tol : float
         A start ends when the log-likelihood rises by no more than this share of itself.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of the starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     membership_ : array (n_samples, n_clusters)
         R of Eq. (2): probability of each component. Columns are in the order of the labels.
     log_likelihood_ : float
@@ -133,32 +121,18 @@ class MixtureConsensus(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {"n_init": Integer(1)}
+    n_init: NInit = 10
+    max_iter: MaxIter = 500
+    tol: Tol = 1e-7
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    log_likelihood_: ClassVar[float]
+    bic_: ClassVar[float]
+    n_reseeded_: ClassVar[int]
+
     _test_params = [{"n_init": 5}]
-
-    membership_: np.ndarray
-    log_likelihood_: float
-    bic_: float
-    n_reseeded_: int
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        n_init: int = 10,
-        max_iter: int = 500,
-        tol: float = 1e-7,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.tol = tol
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         offsets, weights, c = ensemble.offsets, ensemble.sample_weight, self.n_clusters

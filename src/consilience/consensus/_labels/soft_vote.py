@@ -21,12 +21,13 @@ K. Hornik, "A CLUE for CLUster Ensembles", Journal of Statistical Software 14(12
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..._base.parameters import Integer
+from ..._base.estimator import declared
+from ..._base.parameters import MaxIter, MinClusterSize, NInit, NJobs, Seed
 from ..._evidence.table import Evidence
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.partition import one_hot
@@ -111,6 +112,7 @@ def _move_clusters(T: np.ndarray, G: np.ndarray, groups: np.ndarray) -> np.ndarr
             cost[:, new] += 2.0 * inner[:, b]
 
 
+@declared
 class SoftVote(BaseConsensus):
     """Soft voting: matches the clusters of all base clusterings and averages their memberships.
 
@@ -119,27 +121,13 @@ class SoftVote(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    n_init : int, default 10
+    n_init : int
         One start comes from a cut of the graph between objects and base clusters (the best of n_init runs of
         k-means). At most n_init more come from the base clusterings with n_clusters clusters that agree most
         with all others. The answer with the best mean NMI with the base clusterings is kept.
-    max_iter : int, default 100
-        Maximum number of iterations of each start.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of the first start.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     membership_ : array (n_samples, n_clusters)
         M of Eq. (2): the mean of the aligned memberships. Rows add up to 1.
     cluster_labels_ : array (k,)
@@ -165,28 +153,16 @@ class SoftVote(BaseConsensus):
     ([0, 0, 1], [[0.95, 0.05], [0.8, 0.2], [0.2, 0.8]])
     """
 
-    _constraints = {"n_init": Integer(1)}
+    n_init: NInit = 10
+    max_iter: MaxIter = 100
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    cluster_labels_: ClassVar[np.ndarray]
+
     _test_params = [{"n_init": 3}]
     _takes_soft = True
-
-    cluster_labels_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        n_init: int = 10,
-        max_iter: int = 100,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         c, k = self.n_clusters, ensemble.n_base_clusters

@@ -19,11 +19,12 @@ N. Nguyen and R. Caruana, "Consensus clusterings", ICDM 2007.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Choice, Integer
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, MaxIter, MinClusterSize, NInit, NJobs, Seed
 from ..._evidence.table import Evidence
 from ..._kernels.cut.graph import partition_graph
 from ..._kernels.cut.metaclusters import jaccard, vote
@@ -45,6 +46,7 @@ from ._votes import commonest, maps
 _STARTS_LOOKED_AT = 50  # base clusterings with n_clusters clusters that are tried as starts
 
 
+@declared
 class Voting(BaseConsensus):
     """Voting: base clusterings are aligned, and objects join the cluster with most votes; or k-modes.
 
@@ -52,36 +54,22 @@ class Voting(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    algorithm : {"aligned", "iterative"}, default "aligned"
+    algorithm : {"aligned", "iterative"}
         "aligned" matches the clusters of the base clusterings and then counts votes. "iterative" is k-modes
         on label vectors (iterative voting).
-    match : {"one-to-one", "many-to-one", "soft"}, default "one-to-one"
+    match : {"one-to-one", "many-to-one", "soft"}
         For ``algorithm="aligned"``: how the clusters of a base clustering are mapped to consensus clusters.
         The last two suit base clusterings with any number of clusters, but a single cluster of all objects
         satisfies them too.
-    center : {"mode", "mean"}, default "mode"
+    center : {"mode", "mean"}
         For ``algorithm="iterative"``: the center of a group is its most common label in each clustering
         ("mode", IVC) or its distribution of labels ("mean", IPVC).
-    n_init : int, default 10
+    n_init : int
         Number of starts; the best is kept. "aligned" starts from at most n_init base clusterings and compares
         the results by mean NMI with the base clusterings, "iterative" by disagreement.
-    max_iter : int, default 100
-        Maximum number of iterations of each start.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of the starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     cluster_labels_ : array (k,)
         The consensus cluster to which every base cluster is mapped, by its number in the ensemble; -1 for
         none.
@@ -114,43 +102,23 @@ class Voting(BaseConsensus):
     [1, 1, 1, 0, 0]
     """
 
-    _constraints = {
-        "algorithm": Choice("aligned", "iterative"),
-        "match": Choice("one-to-one", "many-to-one", "soft"),
-        "center": Choice("mode", "mean"),
-        "n_init": Integer(1),
-    }
+    algorithm: Annotated[str, Choice("aligned", "iterative")] = "aligned"
+    match: Annotated[str, Choice("one-to-one", "many-to-one", "soft")] = "one-to-one"
+    center: Annotated[str, Choice("mode", "mean")] = "mode"
+    n_init: NInit = 10
+    max_iter: MaxIter = 100
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    cluster_labels_: ClassVar[np.ndarray]
+
     _test_params = [
         {"n_init": 5},
         {"match": "soft", "n_init": 5},
         {"algorithm": "iterative"},
         {"algorithm": "iterative", "center": "mean"},
     ]
-
-    cluster_labels_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        algorithm: str = "aligned",
-        match: str = "one-to-one",
-        center: str = "mode",
-        n_init: int = 10,
-        max_iter: int = 100,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.algorithm = algorithm
-        self.match = match
-        self.center = center
-        self.n_init = n_init
-        self.max_iter = max_iter
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     @property
     def aligned_(self) -> np.ndarray:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..._base.parameters import Choice, Flag, Integer, Nothing, Real, Rule
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, Flag, MaxIter, MinClusterSize, NInit, NJobs, Nothing, Real, Seed
 from ..._data.distinct import Compressed
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.eigen import every_eigenpair
@@ -17,7 +18,7 @@ from .._base import BaseConsensus, Solution
 from ._embedding import leading_vectors
 from ._lagrangian import Frame, State, eigenpairs_of_product, ensure_memory
 
-_POSITIVE = Real(0, open_low=True)
+Positive = Annotated[float, Real(0, open_low=True)]
 _THIN = 0.8  # base clusters per distinct object up to which S is decomposed through them
 
 
@@ -73,46 +74,73 @@ def squared_cosines(frame: Frame, J: LowRank) -> np.ndarray:
     return graph
 
 
+@declared
 class BaseLowRank(BaseConsensus):
-    """A method that learns Z and H by :func:`._lagrangian.solve` and reads labels off either."""
+    """A method that learns Z and H by :func:`._lagrangian.solve` and reads labels off either.
 
-    _constraints: ClassVar[dict[str, Rule]] = {
-        "low_rank_weight": _POSITIVE,
-        "error_weight": _POSITIVE,
-        "labels_from": Choice("embedding", "representation", "subspaces"),
-        "affinity": Choice("absolute", "signed"),
-        "entries": Choice("together", "signed"),
-        "penalty": Real(1e-20, 1e20) | Nothing(),  # beyond, its products leave single precision
-        "growth": Real(1, open_low=True),
-        "tol": _POSITIVE,
-        "unit_rows": Flag(),
-        "n_init": Integer(1),
-        "saturation": Real(1, open_low=True),
-        "linearize_about": Choice("zero", "convex"),
-        "n_linearizations": Integer(1),
-    }
+    Parameters
+    ----------
+    labels_from : {"embedding", "representation", "subspaces"}
+        How labels are found. "embedding": by k-means on H. "representation": by spectral clustering of the
+        graph of Z from which H is learned. "subspaces": by spectral clustering of the squared cosines between
+        the rows of L Sigma^1/2, where Z = L Sigma R', as in low-rank representation.
+    affinity : {"absolute", "signed"}
+        Graph of Z: ``(|Z| + |Z|')/2`` ("absolute"), or (Z + Z')/2 as in the paper ("signed"), whose row sums
+        can be negative.
+    entries : {"together", "signed"}
+        Entries of S. "together": the share of the clusterings that put a pair together, among those that saw
+        both. "signed": the mean of +1 for together, -1 for apart and 0 for unseen, which the paper uses for
+        ensembles with missing labels; it cannot tell two clusters apart.
+    penalty : float or None
+        Initial penalty (mu_0 in the paper), between 1e-20 and 1e20. None uses 1.5 divided by the largest
+        eigenvalue of S. The paper uses 1e-6.
+    unit_rows : bool
+        Whether to scale the rows for k-means to length one. The paper does so for Z, but not for H.
+    tol : float
+        The iteration stops when every entry of S - S Z - E and of Z - J is smaller.
+    max_iter : int
+        Maximum number of iterations.
+
+    Attributes
+    ----------
+    embedding_ : array (n_samples, n_clusters)
+        The embedding, H.
+    outlier_score_ : array (n_samples,)
+        Norm of the column of E of each object, relative to that of S: the share of its evidence that the
+        low-rank structure does not explain. Objects about which the base clusterings contradict each other
+        score high.
+    representation_, error_ : arrays (u, u)
+        Z and E between the distinct objects, in the order of ``distinct_``.
+    rank_, singular_values_ : int and array
+        Rank of J, and its singular values.
+    history_ : list of dict
+        For each iteration: ``residual`` (a bound on max ``|S - S Z - E|``), ``gap`` (one on max ``|Z - J|``,
+        close to it near ``tol``), ``penalty`` (mu), ``rank`` (of J), ``bad_degrees`` (rows of the graph whose
+        sum is not positive).
+    """
+
+    labels_from: Annotated[str, Choice("embedding", "representation", "subspaces")] = "embedding"
+    affinity: Annotated[str, Choice("absolute", "signed")] = "absolute"
+    entries: Annotated[str, Choice("together", "signed")] = "together"
+    # Beyond these bounds, products with the penalty leave single precision.
+    penalty: Annotated[float | None, Real(1e-20, 1e20) | Nothing()] = None
+    unit_rows: Annotated[bool, Flag()] = True
+    tol: Positive = 1e-7
+    max_iter: MaxIter = 500
+    n_init: NInit = 20
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    embedding_: ClassVar[np.ndarray]
+    outlier_score_: ClassVar[np.ndarray]
+    representation_: ClassVar[np.ndarray]
+    error_: ClassVar[np.ndarray]
+    rank_: ClassVar[int]
+    singular_values_: ClassVar[np.ndarray]
+
     _any_unit = False
     _BYTES: ClassVar[int]  # for each pair of distinct objects
-
-    embedding_: np.ndarray
-    outlier_score_: np.ndarray
-    representation_: np.ndarray
-    error_: np.ndarray
-    rank_: int
-    singular_values_: np.ndarray
-
-    # Parameters that both have.
-    low_rank_weight: float
-    labels_from: str
-    affinity: str
-    entries: str
-    penalty: float | None
-    growth: float
-    max_iter: int
-    tol: float
-    unit_rows: bool
-    n_init: int
-    n_jobs: int | None
 
     def _fit(self, ensemble, rng):
         c = self.n_clusters
@@ -157,14 +185,8 @@ class BaseLowRank(BaseConsensus):
         return spectral_rows(graph, frame.root, state.H.shape[1], self.n_jobs)
 
     def _options(self) -> dict:
-        return {
-            "low_rank_weight": self.low_rank_weight,
-            "penalty": self.penalty,
-            "growth": self.growth,
-            "affinity": self.affinity,
-            "tol": self.tol,
-            "max_iter": self.max_iter,
-        }
+        names = ("low_rank_weight", "penalty", "growth", "affinity", "tol", "max_iter")
+        return {name: getattr(self, name) for name in names}
 
     def _learn(self, ensemble: Compressed, root: np.ndarray):
         raise NotImplementedError

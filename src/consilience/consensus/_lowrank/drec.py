@@ -17,11 +17,12 @@ J. Zhou, H. Zheng and L. Pan, "Ensemble clustering based on dense representation
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Flag, Integer, Real
+from ..._base.estimator import declared
+from ..._base.parameters import Flag, Integer, MinClusterSize, NInit, NJobs, Real, Seed
 from ..._kernels.cut.embedding import cut_rows, unit_rows
 from ..._kernels.eigen import eigenpairs, leading_eigenvectors
 from ..._kernels.labels.overlaps import gather, overlap_matrix
@@ -60,36 +61,23 @@ def embed(kap: np.ndarray, a: np.ndarray, s: np.ndarray) -> np.ndarray:
     return unit_rows((a / np.sqrt(kap)) @ V[:, kept] * np.sqrt(e[kept]))
 
 
+@declared
 class DREC(BaseConsensus):
     """Dense representation ensemble clustering: spectral clustering of how objects represent each other.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    ridge : float, default 100
+    ridge : float
         Weight of the size of the representation (lambda in the paper). Below 10 the representation falls
         apart.
-    n_iter : int, default 5
+    n_iter : int
         Number of rounds of Eq. (3), at most 10,000. All of them are run.
-    count_duplicates : bool, default False
+    count_duplicates : bool
         Whether a distinct object counts in proportion to the objects it stands for. By default each counts
         once, as published.
-    n_init : int, default 10
-        Number of starts of the final k-means; the best is kept.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of these starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors.
 
@@ -107,36 +95,17 @@ class DREC(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {
-        "ridge": Real(0, open_low=True),
-        "n_iter": Integer(1, 10_000),
-        "count_duplicates": Flag(),
-        "n_init": Integer(1),
-    }
+    ridge: Annotated[float, Real(0, open_low=True)] = 100.0
+    n_iter: Annotated[int, Integer(1, 10_000)] = 5
+    count_duplicates: Annotated[bool, Flag()] = False
+    n_init: NInit = 10
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    embedding_: ClassVar[np.ndarray]
+
     _test_params = [{"n_init": 3}, {"n_init": 3, "count_duplicates": True}]
-
-    embedding_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        ridge: float = 100.0,
-        n_iter: int = 5,
-        count_duplicates: bool = False,
-        n_init: int = 10,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.ridge = ridge
-        self.n_iter = n_iter
-        self.count_duplicates = count_duplicates
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         u, k, c = ensemble.n_samples, ensemble.n_base_clusters, self.n_clusters

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from ._base import BaseLowRank, co_association, scaled
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, Integer, Real
+from ._base import BaseLowRank, Positive, co_association, scaled
 from ._lagrangian import EntryErrors, State, solve
 
 
@@ -24,6 +28,7 @@ def linearize(
     return slopes, entries.astype(np.float32)
 
 
+@declared
 class NRSEC(BaseLowRank):
     """RSEC with errors of single entries and concave penalties, which shrink large values less.
 
@@ -35,35 +40,29 @@ class NRSEC(BaseLowRank):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    low_rank_weight, error_weight : floats, default 1.0 and 0.01
-        lambda_1 and lambda_2 in the paper, Eq. (20), with its values.
-    saturation : float, default 2.0
+    low_rank_weight : float
+        lambda_1 in the paper, Eq. (20), with its value.
+    error_weight : float
+        lambda_2 in the paper, Eq. (20), with its value.
+    saturation : float
         gamma_1 = gamma_2 in the paper, Eq. (20): beyond it, a larger singular value or error costs no more.
         Large values give the convex penalties. Singular values of Z hardly exceed 1, and errors do not, so
         that with 2 all of them are still shrunk. It has no effect with one linearization about zero.
     linearize_about : {"zero", "convex"}
         Where the penalties are linearized first: about zero as in the paper, where all weights are one, or
         about the answer with convex penalties (nuclear norm and l1), which is the answer with "zero".
-    n_linearizations : int, default 1
+    n_linearizations : int
         Number of linearizations. The paper uses one.
-    growth : float, default 1.3
+    growth : float
         Factor by which the penalty grows in each iteration (rho in the paper, with its value).
-    labels_from, affinity, entries, penalty, unit_rows, tol, max_iter, n_init, random_state, n_jobs :
-        See :class:`RSEC`. max_iter is the maximum number of iterations of each linearization.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
+    max_iter : int
+        Maximum number of iterations of each linearization.
 
     Attributes
     ----------
-    labels_, confidence_, embedding_, outlier_score_ :
-        See :class:`RSEC`.
-    representation_, error_, rank_, singular_values_, n_iter_, converged_ :
-        See :class:`RSEC`.
     history_ : list of dict
-        As in :class:`RSEC`, for all linearizations one after the other, with ``linearization`` (0 is the
-        convex start).
+        The entries of :class:`RSEC`, for all linearizations one after the other, with ``linearization`` (0
+        is the convex start).
 
     Notes
     -----
@@ -92,49 +91,15 @@ class NRSEC(BaseLowRank):
     [0, 0, 0, 1, 1, 1]
     """
 
+    low_rank_weight: Positive = 1.0
+    error_weight: Positive = 0.01
+    saturation: Annotated[float, Real(1, open_low=True)] = 2.0
+    linearize_about: Annotated[str, Choice("zero", "convex")] = "zero"
+    n_linearizations: Annotated[int, Integer(1)] = 1
+    growth: Annotated[float, Real(1, open_low=True)] = 1.3
+
     _test_params = [{"n_init": 3}, {"n_init": 3, "linearize_about": "convex"}]
     _BYTES = 120
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        low_rank_weight: float = 1.0,
-        error_weight: float = 0.01,
-        saturation: float = 2.0,
-        linearize_about: str = "zero",
-        n_linearizations: int = 1,
-        labels_from: str = "embedding",
-        affinity: str = "absolute",
-        entries: str = "together",
-        penalty: float | None = None,
-        growth: float = 1.3,
-        unit_rows: bool = True,
-        tol: float = 1e-7,
-        max_iter: int = 500,
-        n_init: int = 20,
-        min_cluster_size: float | None = None,
-        random_state=None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.low_rank_weight = low_rank_weight
-        self.error_weight = error_weight
-        self.saturation = saturation
-        self.linearize_about = linearize_about
-        self.n_linearizations = n_linearizations
-        self.labels_from = labels_from
-        self.affinity = affinity
-        self.entries = entries
-        self.penalty = penalty
-        self.growth = growth
-        self.unit_rows = unit_rows
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _learn(self, ensemble, root):
         S = scaled(co_association(ensemble, self.entries, self.n_jobs), root)

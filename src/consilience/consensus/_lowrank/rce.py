@@ -13,11 +13,12 @@ via Kullback-Leibler divergence minimization", IJCAI 2015.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Integer, Real
+from ..._base.estimator import declared
+from ..._base.parameters import Integer, MinClusterSize, NInit, NJobs, Real, Seed
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.eigen import leading_eigenvectors
 from ..._kernels.pairs.association import normalized_matrix_inplace
@@ -26,36 +27,23 @@ from .._base import BaseConsensus, Solution
 from ._robust import learn
 
 
+@declared
 class RCE(BaseConsensus):
     """Robust clustering ensemble: a low-rank consensus matrix of clusterings cleaned of sparse errors.
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    error_weight : float, default 1
+    error_weight : float
         Cost of an error in a clustering (l1 in Eq. (1)), at most 1e9. With large values the clusterings are
         hardly corrected.
-    low_rank_weight : float, default 1
+    low_rank_weight : float
         Weight of the rank of the consensus matrix (l2 in Eq. (1)), at most 1e9.
-    n_iter : int, default 20
+    n_iter : int
         Number of rounds, each of which cleans the clusterings and updates the consensus, at most 10,000. All
         of them are run.
-    n_init : int, default 10
-        Number of starts of the final k-means; the best is kept.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of these starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     embedding_ : array (n_samples, n_clusters)
         The eigenvectors.
     distinct_consensus_ : array (u, u)
@@ -80,38 +68,20 @@ class RCE(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {
-        "error_weight": Real(0, 1e9, open_low=True),  # its square must be finite
-        "low_rank_weight": Real(0, 1e9),
-        "n_iter": Integer(1, 10_000),
-        "n_init": Integer(1),
-    }
+    # Its square must be finite.
+    error_weight: Annotated[float, Real(0, 1e9, open_low=True)] = 1.0
+    low_rank_weight: Annotated[float, Real(0, 1e9)] = 1.0
+    n_iter: Annotated[int, Integer(1, 10_000)] = 20
+    n_init: NInit = 10
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    embedding_: ClassVar[np.ndarray]
+    distinct_consensus_: ClassVar[np.ndarray]
+
     _test_params = [{"n_init": 3, "n_iter": 5}]
     _any_unit = False
-
-    embedding_: np.ndarray
-    distinct_consensus_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        error_weight: float = 1.0,
-        low_rank_weight: float = 1.0,
-        n_iter: int = 20,
-        n_init: int = 10,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.error_weight = error_weight
-        self.low_rank_weight = low_rank_weight
-        self.n_iter = n_iter
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         u, c, weights = ensemble.n_samples, self.n_clusters, ensemble.sample_weight

@@ -20,10 +20,15 @@ How the steps are computed on distinct objects, in the eigenbasis of S: :mod:`._
 
 from __future__ import annotations
 
-from ._base import BaseLowRank
+from typing import Annotated
+
+from ..._base.estimator import declared
+from ..._base.parameters import Real
+from ._base import BaseLowRank, Positive
 from ._lagrangian import ColumnErrors, State, solve
 
 
+@declared
 class RSEC(BaseLowRank):
     """Robust spectral consensus by a low-rank representation of the co-association matrix.
 
@@ -33,64 +38,15 @@ class RSEC(BaseLowRank):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    low_rank_weight : float, default 0.5
+    low_rank_weight : float
         lambda_1 in the paper, Eq. (7). Larger values give Z a lower rank. The paper uses 0.1.
-    error_weight : float, default 0.003
+    error_weight : float
         lambda_2 in the paper, Eq. (7). Smaller values move more of S to the error. The paper uses 0.01.
-    labels_from : {"embedding", "representation", "subspaces"}
-        How labels are found. "embedding": by k-means on H. "representation": by spectral clustering of the
-        graph of Z from which H is learned. "subspaces": by spectral clustering of the squared cosines between
-        the rows of L Sigma^1/2, where Z = L Sigma R', as in low-rank representation.
-    affinity : {"absolute", "signed"}
-        Graph of Z: ``(|Z| + |Z|')/2`` ("absolute"), or (Z + Z')/2 as in the paper ("signed"), whose row sums
-        can be negative.
-    entries : {"together", "signed"}
-        Entries of S. "together": the share of the clusterings that put a pair together, among those that saw
-        both. "signed": the mean of +1 for together, -1 for apart and 0 for unseen, which the paper uses for
-        ensembles with missing labels; it cannot tell two clusters apart.
-    penalty : float or None
-        Initial penalty (mu_0 in the paper), between 1e-20 and 1e20. None uses 1.5 divided by the largest
-        eigenvalue of S. The paper uses 1e-6.
-    growth : float, default 1.5
-        Factor by which the penalty grows in each iteration (rho in the paper). The paper uses 1.1 for RSEC
-        and 1.3 for NRSEC.
-    unit_rows : bool, default True
-        Whether to scale the rows for k-means to length one. The paper does so for Z, but not for H.
-    tol : float, default 1e-7
-        The iteration stops when every entry of S - S Z - E and of Z - J is smaller.
-    max_iter : int, default 500
-        Maximum number of iterations.
-    n_init : int, default 20
-        Number of starts of the final k-means; the best is kept.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, numpy generator or None
-        Seed of the starts of k-means; nothing else is random.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
+    growth : float
+        Factor by which the penalty grows in each iteration (rho in the paper, which uses 1.1).
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
-    embedding_ : array (n_samples, n_clusters)
-        The embedding, H.
-    outlier_score_ : array (n_samples,)
-        Norm of the column of E of each object, relative to that of S: the share of its evidence that the
-        low-rank structure does not explain. Objects about which the base clusterings contradict each other
-        score high.
-    representation_, error_ : arrays (u, u)
-        Z and E between the distinct objects, in the order of ``distinct_``.
-    rank_, singular_values_ : int and array
-        Rank of J, and its singular values.
-    history_ : list of dict
-        For each iteration: ``residual`` (a bound on max ``|S - S Z - E|``), ``gap`` (one on max ``|Z - J|``,
-        close to it near ``tol``), ``penalty`` (mu), ``rank`` (of J), ``bad_degrees`` (rows of the graph whose
-        sum is not positive).
     n_iter_, converged_ : int and bool
         Number of iterations, and whether the residuals fell below ``tol``.
 
@@ -137,43 +93,12 @@ class RSEC(BaseLowRank):
     2
     """
 
+    low_rank_weight: Positive = 0.5
+    error_weight: Positive = 0.003
+    growth: Annotated[float, Real(1, open_low=True)] = 1.5
+
     _test_params = [{"n_init": 3}, {"n_init": 3, "labels_from": "representation"}]
     _BYTES = 80
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        low_rank_weight: float = 0.5,
-        error_weight: float = 0.003,
-        labels_from: str = "embedding",
-        affinity: str = "absolute",
-        entries: str = "together",
-        penalty: float | None = None,
-        growth: float = 1.5,
-        unit_rows: bool = True,
-        tol: float = 1e-7,
-        max_iter: int = 500,
-        n_init: int = 20,
-        min_cluster_size: float | None = None,
-        random_state=None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.low_rank_weight = low_rank_weight
-        self.error_weight = error_weight
-        self.labels_from = labels_from
-        self.affinity = affinity
-        self.entries = entries
-        self.penalty = penalty
-        self.growth = growth
-        self.unit_rows = unit_rows
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _learn(self, ensemble, root):
         frame = self._frame(ensemble, root)

@@ -15,11 +15,12 @@ cluster-wise similarities", IEEE Transactions on Systems, Man, and Cybernetics: 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Choice, Integer
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, Integer, MinClusterSize, NInit, NJobs, Seed
 from ..._kernels.cut.graph import partition_graph
 from ..._kernels.cut.metaclusters import jaccard, vote
 from ..._kernels.labels.overlaps import overlap_matrix
@@ -42,6 +43,7 @@ def walk_similarity(K: np.ndarray, offsets: np.ndarray, steps: int, n_jobs: int 
     return Z
 
 
+@declared
 class ECPCS(BaseConsensus):
     """Ensemble clustering by propagated similarities of base clusters, hierarchical or by meta-clusters.
 
@@ -50,28 +52,16 @@ class ECPCS(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    variant : {"hc", "mc"}, default "hc"
+    variant : {"hc", "mc"}
         "hc" applies average linkage to the refined co-association (ECPCS-HC, deterministic). "mc" groups the
         base clusters and lets objects vote (ECPCS-MC); it is linear in the number of objects.
-    walk_length : int, default 20
+    walk_length : int
         Number of steps of the random walks (T in the paper), at most 10,000.
-    n_init : int, default 10
+    n_init : int
         Number of starts of k-means on the base clusters ("mc"); the best is kept.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of these starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     heights_ : array (u - 1,)
         Heights of the merges of distinct objects, in increasing order ("hc").
     votes_, metaclusters_ : arrays (n_samples, n_clusters), (k,)
@@ -95,35 +85,18 @@ class ECPCS(BaseConsensus):
     [1, 1, 0, 0, 0]
     """
 
-    _constraints = {
-        "variant": Choice("hc", "mc"),
-        "walk_length": Integer(1, MOST_STEPS),
-        "n_init": Integer(1),
-    }
+    variant: Annotated[str, Choice("hc", "mc")] = "hc"
+    walk_length: Annotated[int, Integer(1, MOST_STEPS)] = 20
+    n_init: NInit = 10
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    heights_: ClassVar[np.ndarray]
+    votes_: ClassVar[np.ndarray]
+    metaclusters_: ClassVar[np.ndarray]
+
     _test_params = [{}, {"variant": "mc", "n_init": 3}]
-
-    heights_: np.ndarray
-    votes_: np.ndarray
-    metaclusters_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        variant: str = "hc",
-        walk_length: int = 20,
-        n_init: int = 10,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.variant = variant
-        self.walk_length = walk_length
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.sample_weight

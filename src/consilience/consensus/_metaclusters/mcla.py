@@ -16,11 +16,12 @@ Journal of Machine Learning Research 3, 2002.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from ..._base.parameters import Choice, Integer
+from ..._base.estimator import declared
+from ..._base.parameters import Choice, MinClusterSize, NInit, NJobs, Seed
 from ..._kernels.cut.graph import PARTITIONERS, partition_graph
 from ..._kernels.cut.metaclusters import jaccard, vote
 from ..._kernels.labels.overlaps import overlap_matrix
@@ -29,6 +30,7 @@ from .._base import BaseConsensus, Solution
 _DENSE_UP_TO = 5000  # base clusters; above, only overlaps that are not 0 are stored
 
 
+@declared
 class MCLA(BaseConsensus):
     """Meta-clustering algorithm: base clusters are clustered by overlap, and objects vote.
 
@@ -36,27 +38,15 @@ class MCLA(BaseConsensus):
 
     Parameters
     ----------
-    n_clusters : int
-        Number of clusters returned.
-    partitioner : {"spectral", "metis"}, default "spectral"
+    partitioner : {"spectral", "metis"}
         How base clusters are grouped. "metis" (extra ``graph``) is the published way; it aims at groups of
         equal weight and splits unequal ones. On the Lung data (139, 17, 21, 20 and 6 objects) accuracy is
         0.70 with it and 0.84 without.
-    n_init : int, default 10
+    n_init : int
         Number of starts of k-means on the base clusters, or of runs of METIS; the best is kept.
-    min_cluster_size : float or None, default None
-        Clusters that weigh less are merged; see :meth:`fit`.
-    random_state : int, Generator or None
-        Seed of these starts.
-    n_jobs : int or None, default -1
-        Number of threads. -1 uses all cores, None follows joblib.
 
     Attributes
     ----------
-    labels_ : array (n_samples,)
-        Cluster of each object, 0 the largest.
-    confidence_ : array (n_samples,)
-        How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     votes_ : array (n_samples, n_clusters)
         M of Eq. (3). Columns are the groups of base clusters by decreasing weight; they are not in the order
         of ``labels_``.
@@ -82,29 +72,17 @@ class MCLA(BaseConsensus):
     ([1, 1, 0, 0, 0], [1, 0, 1, 0, 1, 0])
     """
 
-    _constraints = {"partitioner": Choice(*PARTITIONERS), "n_init": Integer(1)}
+    partitioner: Annotated[str, Choice(*PARTITIONERS)] = "spectral"
+    n_init: NInit = 10
+    min_cluster_size: MinClusterSize = None
+    random_state: Seed = None
+    n_jobs: NJobs = -1
+
+    votes_: ClassVar[np.ndarray]
+    metaclusters_: ClassVar[np.ndarray]
+
     _test_params = [{"n_init": 3}]
     _remedy = "use fewer or coarser clusterings"
-
-    votes_: np.ndarray
-    metaclusters_: np.ndarray
-
-    def __init__(
-        self,
-        n_clusters: int | None = None,
-        *,
-        partitioner: str = "spectral",
-        n_init: int = 10,
-        min_cluster_size: float | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = -1,
-    ):
-        self.n_clusters = n_clusters
-        self.partitioner = partitioner
-        self.n_init = n_init
-        self.min_cluster_size = min_cluster_size
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _fit(self, ensemble, rng):
         labels, offsets, weights = ensemble.labels, ensemble.offsets, ensemble.sample_weight
