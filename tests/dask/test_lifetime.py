@@ -111,6 +111,14 @@ def test_a_result_is_all_that_has_to_be_kept(place, make, monkeypatch):
     np.testing.assert_array_equal(found, expected)
 
 
+@pytest.mark.parametrize("kind", [list, tuple, lambda items: dict(enumerate(items))])
+def test_what_tasks_share_is_one_thing_whatever_it_is(place, kind, monkeypatch):
+    monkeypatch.setattr(graphs, "MOST_IN_GRAPH", 100)
+    thing = kind([np.arange(100), "b"])
+    found = graphs.call(len, graphs.share(thing)).compute()
+    assert found == 2
+
+
 #: All results but those whose labels a user has put on workers, from where nobody brings them back.
 OWN = {name: make for name, make in RESULTS.items() if "persisted" not in name and "optimized" not in name}
 OWN.pop("delayed blocks of labels_")  # cut out of their graph when they were made

@@ -138,7 +138,9 @@ def share(thing: Any) -> Any:
     if client is None or n_bytes(thing) <= MOST_IN_GRAPH:
         return as_task(thing)
     try:
-        return Scattered(client.scatter(thing, broadcast=True, hash=False), thing)
+        # In a list of one: a list or tuple of its own would be scattered item by item.
+        (future,) = client.scatter([thing], broadcast=True, hash=False)
+        return Scattered(future, thing)
     except TimeoutError:  # no worker takes it at present: it waits in the graph for one that does
         return as_task(thing)
 
