@@ -156,6 +156,19 @@ def test_results_outlive_their_client(results, connect):
 
 
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
+@pytest.mark.parametrize("scheduler", ["threads", "synchronous"])
+def test_another_scheduler_computes_them_beside_an_open_client(results, connect, scheduler):
+    with connect("processes"):
+        found = results()
+        for name, one in found.items():
+            np.testing.assert_array_equal(one.compute(scheduler=scheduler), expected(name), err_msg=name)
+        beside = frame().assign(label=fitted(frame).labels_)
+        np.testing.assert_array_equal(
+            fitted(frame).to_frame().compute(scheduler=scheduler)["label"], beside.compute()["label"]
+        )
+
+
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
 def test_they_are_computed_on_another_client(results, connect):
     client = connect("threads")
     found = results()

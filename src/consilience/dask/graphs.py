@@ -54,7 +54,7 @@ class Either(Mapping):
 
     def at_this_moment(self) -> dict[Any, Any]:
         """The tasks, chosen by what can be used at this moment."""
-        client = client_in_force()
+        client = None if _in_local_scheduler() else client_in_force()
         gone = [key for key, own in self.futures.items() if not all(_is_there(one, client) for one in own)]
         if len(gone) == len(self.futures):
             return self.anew
@@ -75,6 +75,19 @@ class Either(Mapping):
 
     def __reduce__(self) -> Any:
         return dict, (self.at_this_moment(),)
+
+
+def _in_local_scheduler() -> bool:
+    """Whether a scheduler of this process asks for tasks.
+
+    ``compute(scheduler="threads")`` tells it to nobody else: beside an open client, only the callers show it.
+    """
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_globals.get("__name__") in ("dask.local", "dask.threaded", "dask.multiprocessing"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_there(future: Any, client: Any) -> bool:
