@@ -55,7 +55,7 @@ from consilience._kernels.labels import (
     mixed_membership,
     overlaps,
 )
-from consilience._kernels.neighbors import landmarks, search
+from consilience._kernels.neighbors import landmarks, points, search
 from consilience._kernels.pairs import (
     company,
     components,
@@ -308,20 +308,28 @@ def neighbor_lists(rng):
     search.symmetric_graph(index, np.ones(index.shape))
 
 
+def nearest_of_points(rng):
+    X = some_rows(rng)
+    own = X[: int(rng.integers(1, X.shape[0] + 1))]
+    if rng.random() < 0.3:
+        X = hostile(rng, X.shape)
+    points.nearest_points(X, own.toarray() if sp.issparse(own) and rng.random() < 0.5 else own)
+
+
 def rows_by_landmarks(rng):
     X = some_rows(rng)
     n, d = X.shape
     K, p = int(rng.integers(1, 6)), int(rng.integers(1, n + 1))
     landmarks.NEARBY = int(rng.integers(1, 4))
-    points = landmarks.place_landmarks(X, p, K, seed=0)
+    placed = landmarks.place_landmarks(X, p, K, seed=0)
     columns = np.arange(d)
     if rng.random() < 0.3:  # rows to come may be anything
         X = hostile(rng, X.shape)
     rows = landmarks.Rows(X, columns, float(rng.choice([0.5, 1.0])))
-    K = min(K, len(points.points)) if rng.random() < 0.9 else n + 1
+    K = min(K, len(placed.points)) if rng.random() < 0.9 else n + 1
     index, squares = np.empty((n, K), np.int32), np.empty((n, K), X.dtype)
-    landmarks.nearest_landmarks(rows, points, 0, n, index, squares)
-    sigma, p = float(rng.choice([0.0, 1e-9, 1.0])), len(points.points)
+    landmarks.nearest_landmarks(rows, placed, 0, n, index, squares)
+    sigma, p = float(rng.choice([0.0, 1e-9, 1.0])), len(placed.points)
     weight = None if rng.random() < 0.5 else rng.random(n)
     landmarks.graph_of_landmarks(index, squares, sigma, p, weight, float(squares[:, 0].min()))
     c, k = int(rng.integers(1, 5)), int(rng.integers(1, 5))
@@ -524,6 +532,7 @@ CASES = [  # new ones at the end: their place is their seed
     intake,
     features,
     label_loops,
+    nearest_of_points,
     rows_by_landmarks,
     differences,
     gaps_of_kmeans,

@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 import consilience as cs
 from consilience._kernels.labels.distinct import RowTable
+from consilience._kernels.neighbors import points as points_room
 from consilience._kernels.neighbors.points import nearest_points
 from consilience._members import labeling
 from consilience.errors import ConsilienceWarning, InputError
@@ -339,7 +340,23 @@ def test_as_steps_of_a_pipeline():
     assert list(out.columns) == [f"consensusclustering{j}" for j in range(4)]
 
 
-def test_the_nearest_point_is_exact_and_the_first_of_equals():
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(1, 1), (7, 3), (40, 16)])
+def test_few_points_are_compared_as_many_are(dtype, shape, monkeypatch):
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=shape)
+    Z = np.asfortranarray(centers[rng.integers(0, len(centers), 9000)] + rng.normal(size=(9000, shape[1])))
+    Z = Z.astype(dtype)
+    index, squares = nearest_points(Z, centers)
+    monkeypatch.setattr(points_room, "FEW", 0)
+    expected, others = nearest_points(Z, centers)
+    np.testing.assert_array_equal(index, expected)
+    np.testing.assert_allclose(squares, others, rtol=1e-12)
+
+
+@pytest.mark.parametrize("few", [points_room.FEW, 0], ids=["few", "many"])
+def test_the_nearest_point_is_exact_and_the_first_of_equals(few, monkeypatch):
+    monkeypatch.setattr(points_room, "FEW", few)
     rng = np.random.default_rng(0)
     points = rng.integers(0, 4, (50, 3)).astype(float) + 1e7
     Z = rng.integers(0, 4, (200, 3)) + 1e7 + 0.5

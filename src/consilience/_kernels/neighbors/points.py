@@ -3,7 +3,8 @@
     |z - p|^2 = |z|^2 - 2 z'p + |p|^2,  z and p less the middle of the points                              (1)
 
 (1) is a product of matrices, and rounds. All points that its rounding leaves in question are compared by
-their differences, number by number, and of equal ones the first is taken.
+their differences, number by number, and of equal ones the first is taken. Few points, such as the centers of
+a k-means, are compared with every row by their differences alone.
 """
 
 from __future__ import annotations
@@ -13,8 +14,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..compile.jit import kernel
 from ..runtime.threads import map_blocks, one_blas_thread
 
+#: The numbers of points, p d, up to which all differences are faster than products and what goes with them.
+FEW = 1 << 14
+_ROWS = 1 << 13  # of a block that is compared with few points
 _NUMBERS = 1 << 21  # worked on at once by a thread
 _DOUBT = 1e-10  # of the squares in (1): far more than a product of rows loses
 
@@ -37,6 +42,8 @@ def nearest_points(
     """
     n, d = Z.shape
     p = points.shape[0]
+    if p * d <= FEW and widths is None and not others and not sp.issparse(points) and not sp.issparse(Z):
+        return _nearest_of_few(Z, points, n_jobs)
     middle = None if sp.issparse(points) or sp.issparse(Z) else np.asarray(points, np.float64).mean(axis=0)
     P = _shifted(points, middle)
     lengths = _squares(P)
@@ -69,6 +76,38 @@ def nearest_points(
     with one_blas_thread():
         map_blocks(block, n, size=max(16, min(4096, _NUMBERS // max(1, p, d))), n_jobs=n_jobs)
     return index, squares
+
+
+def _nearest_of_few(Z: Any, points: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """:func:`nearest_points` of dense rows and few dense points."""
+    Z = np.ascontiguousarray(Z, None if Z.dtype in (np.float32, np.float64) else np.float64)
+    by_columns = np.ascontiguousarray(np.asarray(points, np.float64).T)
+    index, squares = np.empty(len(Z), np.int64), np.empty(len(Z))
+    with one_blas_thread():
+        map_blocks(
+            lambda a, b: _compare(Z, by_columns, index, squares, a, b), len(Z), size=_ROWS, n_jobs=n_jobs
+        )
+    return index, squares
+
+
+@kernel
+def _compare(Z, by_columns, index, squares, start, stop):
+    """The nearest point of rows start to stop, and its squared distance; points (d, p) by columns."""
+    d, p = by_columns.shape
+    sums = np.empty(p)
+    for i in range(start, stop):
+        for q in range(p):
+            sums[q] = 0.0
+        for j in range(d):
+            z = np.float64(Z[i, j])
+            for q in range(p):
+                difference = z - by_columns[j, q]
+                sums[q] += difference * difference
+        best = 0
+        for q in range(1, p):
+            if sums[q] < sums[best]:
+                best = q
+        index[i], squares[i] = best, sums[best]
 
 
 def own_squares(Z: Any, points: np.ndarray, index: np.ndarray, *, n_jobs: int | None = 1) -> np.ndarray:
