@@ -58,8 +58,7 @@ def test_no_more_than_the_sample_is_brought_here(monkeypatch):
 def test_frames_and_weights():
     frames = pytest.importorskip("dask.dataframe", reason="needs dask[dataframe]")
     table = pd.DataFrame(X, columns=list("abcd"))
-    with pytest.warns(match="sizes of the 3 blocks of X are unknown"):
-        study = cs.choose_k(frames.from_pandas(table, npartitions=3), max_samples=300, **FEW)
+    study = cs.choose_k(frames.from_pandas(table, npartitions=3), max_samples=300, **FEW)
     same(study, cs.choose_k(table, max_samples=300, **FEW))
     weights = RNG.integers(1, 5, 900).astype(float)
     lazy = da.from_array(weights, chunks=300)

@@ -98,11 +98,9 @@ def test_frames_and_unknown_sizes():
     frames = pytest.importorskip("dask.dataframe", reason="needs dask[dataframe]")
     X = blobs(200)
     table = pd.DataFrame(X, columns=list("abcde"))
-    lazy = frames.from_pandas(table, npartitions=3)
+    lazy = frames.from_pandas(table, npartitions=3).map_partitions(lambda part: part)
     params = {"generator": "kmeans", "n_clusterings": 3, "random_state": 0}
-    with pytest.warns(
-        match="blocks of X are unknown to Dask: a pass over the first column of X counted them"
-    ):
+    with pytest.warns(match="blocks of X are unknown to Dask: a pass over the first column of X counts them"):
         model = cs.ConsensusClustering(4, **params).fit(lazy)
     expected = cs.ConsensusClustering(4, **params).fit(table)
     np.testing.assert_array_equal(model.labels_.compute(), expected.labels_)

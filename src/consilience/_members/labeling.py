@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import scipy.sparse as sp
@@ -177,11 +178,17 @@ class Neighbors(Member):
         )
 
     def furthest(self, known: Any, n_jobs: int | None) -> float:
-        points = self._points(known)
-        if points.shape[0] < 2:
-            return 0.0
-        squares = nearest_points(points, points, widths=self.widths, others=True, n_jobs=n_jobs)[1]
-        return float(np.sqrt(squares.max()))
+        if self not in _FURTHEST:
+            points, end = self._points(known), 0.0
+            if points.shape[0] > 1:
+                squares = nearest_points(points, points, widths=self.widths, others=True, n_jobs=n_jobs)[1]
+                end = float(np.sqrt(squares.max()))
+            _FURTHEST[self] = end
+        return _FURTHEST[self]
+
+
+#: What :meth:`Neighbors.furthest` found, which takes as long as labeling the rows of fit.
+_FURTHEST: WeakKeyDictionary[Neighbors, float] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)

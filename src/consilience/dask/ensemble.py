@@ -19,9 +19,10 @@ from .._base.names import check_count
 from .._base.parameters import Integer, Nothing, check
 from .._data.ensemble import Ensemble as LocalEnsemble
 from .._data.named import NamedClusterings
-from ..errors import InputError, need
+from ..errors import InputError, need, warn
+from .engine import collect
 from .finding import Found, find_distinct
-from .graphs import blocks_of, call, indexes_of
+from .graphs import Declared, blocks_of, call, indexes_of, lengths_in_files
 
 
 class DaskEnsemble(NamedClusterings):
@@ -186,6 +187,16 @@ class DaskEnsemble(NamedClusterings):
         """Return the labels of each block of rows, as tasks."""
         return blocks_of(self._collection, self._names)
 
+    def declared(self) -> list[Declared]:
+        """Return what is known of each block, for the tasks that read it."""
+        lengths = self.lengths if self.knows_lengths else [None] * self.n_blocks
+        return [Declared("labels", i, n, self.n_clusterings) for i, n in enumerate(lengths)]
+
+    def count(self) -> None:
+        """Find out the number of objects in each block, where it is not known, without their labels."""
+        if not self.knows_lengths:
+            self._lengths = counted(self._collection, "labels")
+
     def indexes(self) -> list[Delayed] | None:
         """Return the index of each block of a data frame, as tasks.
 
@@ -202,6 +213,20 @@ class DaskEnsemble(NamedClusterings):
     ) -> da.Array:
         """One lazy array of the results of tasks, one for each block: (n,), or (n, width)."""
         return stacked(tasks, self.lengths, dtype=dtype, width=width, name=name)
+
+
+def counted(collection: Any, what: str) -> tuple[int, ...]:
+    """The rows of each block, from the headers of Parquet files or else by a pass, which a warning tells."""
+    frame = _is_frame(collection)
+    if frame and (known := lengths_in_files(collection)) is not None:
+        return known
+    blocks = blocks_of(collection[[collection.columns[0]]] if frame else collection)
+    warn(
+        f"The sizes of the {len(blocks)} blocks of {what} are unknown to Dask: a pass over "
+        f"{f'the first column of {what}' if frame else what} counts them. {what}.compute_chunk_sizes() of an "
+        "array, or frame.to_dask_array(lengths=True), beforehand tells them.",
+    )
+    return tuple(collect([call(len, block) for block in blocks]))
 
 
 def framed(columns: dict[str, da.Array], indexes: list[Delayed] | None) -> Any:

@@ -79,7 +79,8 @@ def find_distinct(ensemble: DaskEnsemble) -> Found:
     found.exponent = _look_at_weights(ensemble, weights)
     remember = _remembers(ensemble)
     make = tables.table_and_places if remember else tables.table_of
-    tasks = [call(make, block, own, found.exponent) for block, own in zip(ensemble.blocks(), weights)]
+    parts_of = zip(ensemble.blocks(), weights, ensemble.declared())
+    tasks = [call(make, block, own, found.exponent, said) for block, own, said in parts_of]
     pairs = keep(tasks) if remember else []
     parts = [call(getitem, pair, 0) for pair in pairs] if remember else keep(tasks)
     facts = collect([call(_facts, part) for part in parts])

@@ -27,7 +27,7 @@ from . import tables
 from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
 from .ensemble import DaskEnsemble, framed, stacked
 from .finding import Found
-from .graphs import blocks_of, call, share
+from .graphs import Declared, blocks_of, call, share, without_names
 from .tables import Table
 
 
@@ -177,9 +177,9 @@ def _make_lazy(model: Any, local: Any, lazy: DaskEnsemble, names: tuple[str, ...
     predictor = predictor_of(local)
     if not complete:
         held = share(predictor)
-        tasks = [call(_place, block, held) for block in lazy.blocks()]
+        tasks = _on_blocks(lazy, _place, held)
         model.labels_ = lazy.lazily(tasks, dtype=np.int64)
-        sure = [call(_confidence, block, held) for block in lazy.blocks()]
+        sure = _on_blocks(lazy, _confidence, held)
         model.confidence_ = lazy.lazily(sure, dtype=np.float64, name="confidence")
         for name in names:
             vars(model).pop(f"{name}_", None)
@@ -207,24 +207,25 @@ def _positions(lazy: DaskEnsemble, predictor: Predictor) -> list[Any]:
     if lazy.found.positions is not None:
         return lazy.found.positions
     held = share(predictor)
-    return [call(_find, block, held) for block in lazy.blocks()]
+    return _on_blocks(lazy, _find, held)
+
+
+def _on_blocks(lazy: DaskEnsemble, function: Any, *arguments: Any) -> list[Any]:
+    """Tasks of function(block, what is known of the block, ...)."""
+    return [call(function, block, said, *arguments) for block, said in zip(lazy.blocks(), lazy.declared())]
 
 
 def predict_lazily(model: Any, X: Any, what: str, top: int | None = None) -> Any:
     """``predict``, ``predict_proba`` or ``predict_confidence`` for lazy labels, as a lazy array."""
     lazy = as_lazy(X)
-    if not lazy.knows_lengths:
-        raise InputError(
-            f"{what} of labels whose blocks have unknown sizes: pass labels.compute_chunk_sizes() of an "
-            "array, or frame.to_dask_array(lengths=True)."
-        )
+    lazy.count()
     predictor = predictor_of(model)
     held = share(predictor)
     if what == "predict":
-        return lazy.lazily([call(_place, b, held) for b in lazy.blocks()], dtype=np.int64, name=what)
+        return lazy.lazily(_on_blocks(lazy, _place, held), dtype=np.int64, name=what)
     if what == "predict_confidence":
-        return lazy.lazily([call(_confidence, b, held) for b in lazy.blocks()], dtype=np.float64, name=what)
-    pairs = [call(_shares, b, held, top) for b in lazy.blocks()]
+        return lazy.lazily(_on_blocks(lazy, _confidence, held), dtype=np.float64, name=what)
+    pairs = _on_blocks(lazy, _shares, held, top)
     width = predictor.n_clusters if top is None else min(top, predictor.n_clusters)
     shares = lazy.lazily([call(getitem, p, 1) for p in pairs], dtype=np.float64, width=width, name=what)
     if top is None:
@@ -254,31 +255,34 @@ def score_lazily(model: Any, X: Any) -> float:
 # -------------------------------------------------------------------------------------------------------
 
 
-def codes_in(block: Any, predictor: Predictor) -> np.ndarray:
+def codes_in(block: Any, declared: Declared, predictor: Predictor) -> np.ndarray:
     """The labels of a block in the codes of the fit."""
+    declared.check(block)
     distinct = predictor.distinct
     assert isinstance(distinct, Compressed)
     if len(block) == 0:
         return np.empty((0, distinct.n_clusterings), distinct.labels.dtype)
-    return codes_of(block, distinct, "The model")[0]
+    return without_names(lambda labels: codes_of(labels, distinct, "The model")[0], block)
 
 
-def _find(block: Any, predictor: Predictor) -> np.ndarray:
+def _find(block: Any, declared: Declared, predictor: Predictor) -> np.ndarray:
     with one_thread(), one_blas_thread():
-        return predictor.known.find(codes_in(block, predictor)).astype(np.int32)
+        return predictor.known.find(codes_in(block, declared, predictor)).astype(np.int32)
 
 
-def _place(block: Any, predictor: Predictor) -> np.ndarray:
+def _place(block: Any, declared: Declared, predictor: Predictor) -> np.ndarray:
     with one_thread(), one_blas_thread():
-        return predictor.predict(codes_in(block, predictor), n_jobs=1)
+        return predictor.predict(codes_in(block, declared, predictor), n_jobs=1)
 
 
-def _confidence(block: Any, predictor: Predictor) -> np.ndarray:
+def _confidence(block: Any, declared: Declared, predictor: Predictor) -> np.ndarray:
     with one_thread(), one_blas_thread():
-        codes = codes_in(block, predictor)
+        codes = codes_in(block, declared, predictor)
         return predictor.confidence(codes, predictor.predict(codes, n_jobs=1), n_jobs=1)
 
 
-def _shares(block: Any, predictor: Predictor, top: int | None) -> tuple[np.ndarray | None, np.ndarray]:
+def _shares(
+    block: Any, declared: Declared, predictor: Predictor, top: int | None
+) -> tuple[np.ndarray | None, np.ndarray]:
     with one_thread(), one_blas_thread():
-        return predictor.shares(codes_in(block, predictor), top, n_jobs=1)
+        return predictor.shares(codes_in(block, declared, predictor), top, n_jobs=1)

@@ -33,11 +33,11 @@ from .._pipeline.defaults import AUTO, Plan, fill_in
 from .._pipeline.new_rows import label, remember
 from .._results.model import hold
 from ..consensus import predictor_of
-from ..errors import InputError, warn
+from ..errors import InputError
 from ..generate import generator as look_up
 from .engine import active_client, collect, ensure_task_fits
-from .ensemble import DaskEnsemble, in_memory, stacked
-from .graphs import Scattered, blocks_of, call, indexes_of, share
+from .ensemble import DaskEnsemble, counted, in_memory, stacked
+from .graphs import Declared, Scattered, blocks_of, call, indexes_of, share, without_names
 
 #: Rows that members are fitted to.
 SAMPLE = 200_000
@@ -142,12 +142,7 @@ class Rows:
         blocks = blocks_of(X)
         known = None if frame else X.chunks[0]
         if known is None or any(math.isnan(length) for length in known):
-            known = collect([call(len, block) for block in (blocks_of(_one_column(X)) if frame else blocks)])
-            warn(
-                f"The sizes of the {len(blocks)} blocks of X are unknown to Dask: a pass over "
-                f"{'the first column of X' if frame else 'X'} counted them. X.compute_chunk_sizes() of an "
-                "array, or frame.to_dask_array(lengths=True), beforehand tells them.",
-            )
+            known = counted(X, "X")
         elif X.dtype.kind in "fiu":
             most = max(known)
             ensure_task_fits(
@@ -167,6 +162,10 @@ class Rows:
     def n_samples(self) -> int:
         return sum(self.lengths)
 
+    def declared(self) -> list[Declared]:
+        """What is known of each block, for the tasks that read it."""
+        return [Declared("X", i, n, self.width) for i, n in enumerate(self.lengths)]
+
     def sample(self, size: int, seed: int) -> Features:
         """Rows drawn by position, in their order, after checks."""
         check("max_samples", size, Integer(2))
@@ -177,8 +176,8 @@ class Rows:
         weights = [None] * len(self.blocks) if self.weights is None else blocks_of(self.weights)
         spans = zip(ends[:-1].tolist(), ends[1:].tolist())
         tasks = [
-            call(_pick, block, own, n, size, seed, start, stop)
-            for block, own, (start, stop) in zip(self.blocks, weights, spans)
+            call(_pick, block, said, own, n, size, seed, start, stop)
+            for block, said, own, (start, stop) in zip(self.blocks, self.declared(), weights, spans)
         ]
         return self._gathered(tasks)
 
@@ -192,8 +191,8 @@ class Rows:
             positions = np.arange(ends[-1])
         cuts = np.searchsorted(positions, ends)
         own = [positions[a:b] - start for a, b, start in zip(cuts, cuts[1:], ends.tolist())]
-        blocks = zip(self.blocks, weights, own)
-        return self._gathered([call(_rows_at, *block) for block in blocks if len(block[2])])
+        blocks = zip(self.blocks, self.declared(), weights, own)
+        return self._gathered([call(_rows_at, *block) for block in blocks if len(block[3])])
 
     def _gathered(self, tasks: list[Delayed]) -> Features:
         """The results of tasks on blocks, as features."""
@@ -226,7 +225,7 @@ def labeled(
     dtype = code_dtype(int(fitted.n_clusters_per_clustering.max()))
     held = share((members, features.X.dtype, dtype))
     m = len(members)
-    tasks = [call(_label, block, held) for block in rows.blocks]
+    tasks = [call(_label, block, said, held) for block, said in zip(rows.blocks, rows.declared())]
     codes = stacked(tasks, rows.lengths, dtype=np.dtype(dtype), width=m, name="members")
     names = fitted.clustering_names if fitted.has_names else None
     ensemble = DaskEnsemble(
@@ -312,7 +311,11 @@ def predict_rows_lazily(model: Any, X: Any, what: str, top: int | None = None) -
     width = None if one_value else c if top is None else min(top, c)
     # Named by model and block, so that all methods on the same rows share one labeling.
     of_model = held.task.key if isinstance(held, Scattered) else held.key
-    known = [call(_label_once, b, held, key=f"labeled-{tokenize(of_model, b.key)}") for b in rows.blocks]
+    blocks = [
+        (block, said, f"labeled-{tokenize(of_model, block.key)}")
+        for block, said in zip(rows.blocks, rows.declared())
+    ]
+    known = [call(_label_once, block, said, held, key=key) for block, said, key in blocks]
     tasks = [call(_predict, one, held, what, top, width) for one in known]
     if top is not None:
         clusters = stacked(
@@ -352,7 +355,7 @@ def drawn(n: int, size: int, seed: int) -> np.ndarray:
 
 
 def _pick(
-    block: Any, weights: Any, n: int, size: int, seed: int, start: int, stop: int
+    block: Any, declared: Declared, weights: Any, n: int, size: int, seed: int, start: int, stop: int
 ) -> tuple[Any, np.ndarray | None]:
     """The rows of a block that are in the sample.
 
@@ -361,42 +364,49 @@ def _pick(
     positions = drawn(n, size, seed)
     return _rows_at(
         block,
+        declared,
         weights,
         positions[np.searchsorted(positions, start) : np.searchsorted(positions, stop)] - start,
     )
 
 
-def _rows_at(block: Any, weights: Any, own: np.ndarray) -> tuple[Any, np.ndarray | None]:
+def _rows_at(block: Any, declared: Declared, weights: Any, own: np.ndarray) -> tuple[Any, np.ndarray | None]:
     """Some rows of a block with their weights."""
+    declared.check(block)
     rows = block.iloc[own] if hasattr(block, "iloc") else np.asarray(block)[own]
     return rows, None if weights is None else np.asarray(weights)[own]
 
 
-def _label(block: Any, held: tuple[Sequence[Any], Any, Any]) -> np.ndarray:
+def _features(block: Any) -> Features:
+    return Features(block, least_rows=1)
+
+
+def _label(block: Any, declared: Declared, held: tuple[Sequence[Any], Any, Any]) -> np.ndarray:
+    declared.check(block)
     members, dtype, codes = held
     if len(block) == 0:
         return np.empty((0, len(members)), codes)
     with one_thread(), one_blas_thread():
-        X = Features(block, least_rows=1).X.astype(dtype, copy=False)
+        X = without_names(_features, block).X.astype(dtype, copy=False)
         return label_rows(members, X, n_jobs=1)[0].astype(codes)
 
 
-def _label_once(block: Any, model: Any) -> tuple[Any, np.ndarray, Any] | None:
+def _label_once(block: Any, declared: Declared, model: Any) -> tuple[Any, np.ndarray, Any] | None:
     """Label a block.
 
     Returns (the row of the fit that each row equals, codes, the share of members that know similar rows, or
     why there is none).
     """
+    declared.check(block)
     if len(block) == 0:
         return None
     with one_thread(), one_blas_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return label(model, block, reach=True)[1:]
-        except (
-            InputError
-        ) as error:  # members that cannot say it, or rows that are refused: the error says which
-            return *label(model, block)[1:3], str(error)
+            return without_names(lambda X: label(model, X, reach=True)[1:], block)
+        except InputError as error:
+            # Base models that cannot say it, or rows that are refused: the error says which.
+            return *without_names(lambda X: label(model, X)[1:3], block), str(error)
 
 
 def _predict(labeled: Any, model: Any, what: str, top: int | None, width: int | None) -> Any:

@@ -14,7 +14,7 @@ import pickle
 import sys
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from dask.base import tokenize
@@ -82,7 +82,7 @@ def _in_local_scheduler() -> bool:
 
     ``compute(scheduler="threads")`` tells it to nobody else: beside an open client, only the callers show it.
     """
-    frame = sys._getframe()
+    frame: Any = sys._getframe()
     while frame is not None:
         if frame.f_globals.get("__name__") in ("dask.local", "dask.threaded", "dask.multiprocessing"):
             return True
@@ -212,6 +212,59 @@ def _check_columns(own: list[str], columns: list[str], at: int) -> None:
         f"Block {at} of the data frame has other columns than the frame: "
         f"{'; '.join(parts) or 'a name occurs twice'}. Give every partition the same columns, in any order."
     )
+
+
+class Declared(NamedTuple):
+    """What a collection says about one of its blocks.
+
+    what : the name of the argument.
+    at : position of the block.
+    rows, columns : how many it has; None where this is not known.
+    """
+
+    what: str
+    at: int
+    rows: int | None
+    columns: int | None
+
+    def check(self, block: Any) -> None:
+        """Raise unless a block has the shape that it was said to have."""
+        shape = tuple(block.shape)
+        wanted = (self.rows, self.columns)
+        if len(shape) == 2 and all(want in (None, own) for want, own in zip(wanted, shape)):
+            return
+        told = " x ".join("any" if size is None else f"{size:,}" for size in wanted)
+        raise InputError(
+            f"Block {self.at} of {self.what} has shape {shape}, but Dask was told that it is {told}. A "
+            "function given to map_blocks, map_partitions or from_delayed may have changed the number of "
+            "rows or columns: say so in its chunks=, or call compute_chunk_sizes()."
+        )
+
+
+def without_names(read: Callable[[Any], Any], block: Any) -> Any:
+    """What ``read`` makes of a block, whose row names are looked at only for an error message."""
+    if not hasattr(block, "reset_index"):
+        return read(block)
+    try:
+        return read(block.reset_index(drop=True))
+    except InputError:
+        pass
+    return read(block)
+
+
+def lengths_in_files(frame: Any) -> tuple[int, ...] | None:
+    """The rows of each partition of a data frame that is read from Parquet, by the headers of the files.
+
+    None for any other.
+    """
+    try:
+        from dask.dataframe.dask_expr._expr import Lengths
+
+        found = Lengths(frame.expr).optimize(fuse=False)
+        lengths = tuple(int(n) for n in found.value) if type(found).__name__ == "Literal" else ()
+    except (ImportError, AttributeError, TypeError, ValueError):  # another version of Dask
+        return None
+    return lengths if len(lengths) == frame.npartitions else None
 
 
 def _holds_futures(collection: Any) -> bool:

@@ -23,6 +23,7 @@ from .._kernels.labels.distinct import hash_rows, unique_rows
 from .._kernels.runtime.sums import LIMBS, from_limbs, to_limbs
 from .._kernels.runtime.threads import one_blas_thread, one_thread
 from ..errors import InputError
+from .graphs import Declared, without_names
 
 #: With fewer objects, it is not checked whether they are features: see _suspicion.
 _MANY = 1000
@@ -61,19 +62,23 @@ class Table:
         return replace(self, labels=self.labels[rows], units=self.units[rows], first=self.first[rows])
 
 
-def table_of(block: Any, weights: Any = None, exponent: int | None = None) -> Table:
+def table_of(
+    block: Any, weights: Any = None, exponent: int | None = None, declared: Declared | None = None
+) -> Table:
     """The table of one block of labels, an array (n, m) or a data frame."""
-    return table_and_places(block, weights, exponent)[0]
+    return table_and_places(block, weights, exponent, declared)[0]
 
 
 def table_and_places(
-    block: Any, weights: Any = None, exponent: int | None = None
+    block: Any, weights: Any = None, exponent: int | None = None, declared: Declared | None = None
 ) -> tuple[Table, np.ndarray]:
     """The table of a block, and the row of it (n,) that each object has."""
+    if declared is not None:
+        declared.check(block)
     if len(block) == 0:
         return _nothing(block.shape[1], 1 if weights is None or exponent is None else LIMBS)
     with one_thread(), one_blas_thread():
-        ensemble = Ensemble._unquestioned(block)
+        ensemble = without_names(Ensemble._unquestioned, block)
         n = ensemble.n_samples
         rows, inverse = unique_rows(ensemble.labels, n_jobs=1)
         if rows.size > n // 2 and n >= _MANY:
