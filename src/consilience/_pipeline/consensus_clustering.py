@@ -156,7 +156,7 @@ class BasePipeline(
         The generator and the method with their parameters, as given or as chosen by the rule.
     n_features_in_ : int
         Number of features in ``fit``.
-    feature_names_in_ : array (n_features_in_,)
+    feature_names_in_ : array (n_features,)
         Names of the features, if X is a data frame with names of columns.
     messages_ : list of str
         Warnings of ``fit``, and of a low ``stability_``. Empty if there were none.
