@@ -165,6 +165,28 @@ def test_on_the_command_line(features, tmp_path):
     assert "--features goes with --from-ensemble" in wrong.stderr
 
 
+def test_how_clusterings_are_made_on_the_command_line(features):
+    common = {"n_clusters": [2, 3], "n_clusterings": 8, "null": None, "random_state": 0}
+    given = ["-k", "2,3", "-n", "8", "--null", "none", "--json", "-q"]
+    ways = ["--generator", "random-features", "--generator-param", "feature_fraction=0.7"]
+    told = run("choose-k", features, *given, *ways, "--sample-fraction", "0.6")
+    own = cs.choose_k(
+        BLOBS,
+        generator="random-features",
+        generator_params={"feature_fraction": 0.7},
+        sample_fraction=0.6,
+        **common,
+    )
+    assert told.exit_code == 0, told.stderr
+    assert json.loads(told.stdout)["table"]["ari"] == own.columns["ari"].tolist()
+    told = run("choose-k", features, *given, "--feature-fraction", "0.7")
+    own = cs.choose_k(BLOBS, feature_fraction=0.7, **common)
+    assert json.loads(told.stdout)["table"]["ari"] == own.columns["ari"].tolist()
+    wrong = run("choose-k", features, "--generator", "kmeans", "--generator-param", "n_clusters=3")
+    assert wrong.exit_code == 2
+    assert "the option -k" in wrong.stderr
+
+
 def test_an_ensemble_on_the_command_line(features, tmp_path):
     ensemble = str(tmp_path / "e.npz")
     run("generate", features, "-n", "15", "-k", "2:8", "-o", ensemble)

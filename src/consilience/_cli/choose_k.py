@@ -17,13 +17,15 @@ from ._options import (
     Reading,
     Running,
     common,
+    generator_option,
     n_clusters_option,
+    param_option,
     preprocess_option,
     reading,
     running,
     save_report_option,
 )
-from ._params import parse_n_clusters
+from ._params import generator_params, parse_n_clusters
 from ._session import Session
 
 #: Characters of a column of the table.
@@ -78,6 +80,22 @@ _WIDTH = 10
     help="Largest number of objects to study; a larger table is sampled at random.",
 )
 @preprocess_option
+@generator_option("kmeans")
+@param_option("generator")
+@click.option(
+    "--sample-fraction",
+    type=float,
+    default=0.8,
+    show_default=True,
+    help="Share of the objects in each subsample.",
+)
+@click.option(
+    "--feature-fraction",
+    type=float,
+    default=1.0,
+    show_default=True,
+    help="Share of the features that each clustering sees.",
+)
 @click.option(
     "-o",
     "--output",
@@ -110,6 +128,10 @@ def command(
     alpha: float,
     max_samples: int,
     preprocess: str | None,
+    generator: str,
+    generator_param: tuple[str, ...],
+    sample_fraction: float,
+    feature_fraction: float,
     output: str | None,
     save_labels: str | None,
     checkpoint: str | None,
@@ -129,6 +151,7 @@ def command(
     Examples:
       consilience choose-k features.csv -k 2:10 -o table.csv --save-report k.html
       consilience choose-k features.csv --preprocess none --save-labels labels.csv --json
+      consilience choose-k features.csv -k 2:6 --generator random-features -n 20
       consilience choose-k ensemble.npz --from-ensemble --features features.csv
     """
     from .._base.progress import progress_shown
@@ -136,6 +159,7 @@ def command(
 
     start = time.perf_counter()
     numbers = AUTO if n_clusters.strip().lower() == AUTO else parse_n_clusters(n_clusters)
+    made_by = _generator_params(generator, generator_param)
     inputs = [file, *([] if features is None else [features])]
     _check_outputs(inputs, output, save_labels, save_report, as_json=as_json)
     if features is not None and not from_ensemble:
@@ -161,6 +185,10 @@ def command(
             n_clusters=numbers,
             n_clusterings=n_clusterings,
             preprocess=preprocess or AUTO,
+            generator=generator,
+            generator_params=made_by,
+            sample_fraction=sample_fraction,
+            feature_fraction=feature_fraction,
             null=None if null == "none" else null,
             n_references=n_references,
             alpha=alpha,
@@ -201,6 +229,16 @@ def _read(
         return table, table, None
     ensemble = read_labels(source(file), **layout)
     return ensemble, features and read_features(source(features), on_note=session.note), ensemble
+
+
+def _generator_params(generator: str, given: tuple[str, ...]) -> dict[str, Any]:
+    """The parameters of the generator, which is looked for where there are any."""
+    if not given:
+        return {}
+    from .. import generate
+
+    reserved = {"n_clusters": "the option -k", "preprocess": "the option --preprocess"}
+    return generator_params(generate.generator(generator), given, reserved)
 
 
 def _print_table(study: Any) -> None:
