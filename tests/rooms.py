@@ -117,6 +117,60 @@ def packages_of(path: Path) -> set[str]:
     return found - sys.stdlib_module_names - {PACKAGE.name}
 
 
+#: Names with an underscore that are public: those of named tuples, and of other packages.
+_OF_OTHERS = frozenset(
+    {
+        "_asdict",
+        "_cache",
+        "_exit",
+        "_fields",
+        "_get_param_names",
+        "_getframe",
+        "_load_index",
+        "_max_workers",
+        "_replace",
+    }
+)
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.endswith("__") and name not in _OF_OTHERS
+
+
+def own_names(tree: ast.AST) -> set[str]:
+    """Private names that the classes and functions of a file define, or set on themselves."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_own(node.value):
+            found.add(node.attr)
+    return {name for name in found if is_private(name)}
+
+
+def is_own(node: ast.AST) -> bool:
+    """Whether this is ``self``, ``cls`` or ``super()``."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    return isinstance(node, ast.Name) and node.id in ("self", "cls", "super")
+
+
+def private_attributes(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """(line, text) where a private attribute is taken from what no class of the file has defined."""
+    own = own_names(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            name, of = node.attr, node.value
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "setattr", "hasattr"):
+            name, of = getattr(node.args[1], "value", ""), node.args[0]
+        else:
+            continue
+        if isinstance(name, str) and is_private(name) and name not in own and not is_own(of):
+            yield node.lineno, ast.unparse(node)
+
+
 @cache
 def edges(when: str) -> dict[tuple[str, str], str]:
     """(room, room that it imports) -> its first place; exports of the package itself do not count."""

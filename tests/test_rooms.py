@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -15,10 +16,14 @@ from . import rooms
 from .rooms import PACKAGE
 
 ROOMS = rooms.declared()
-
-
-def is_private(name: str) -> bool:
-    return name.startswith("_") and not name.endswith("__")
+#: Private attributes that a file takes from a class or module of another one, and why it may.
+TAKEN = {
+    ("_base/parameters.py", "estimator._constraints"): "rules as data, which every estimator declares",
+    ("io/_models.py", "kind._to_parts"): "what a file holds of a thing: each class says so by itself",
+    ("io/_models.py", "kind._from_parts"): "how it is made again",
+    ("_kernels/compile/cached.py", "jit._not_kept"): "both files are one: what jit has done so far",
+    ("_kernels/compile/cached.py", "jit._NoCache"): "both files are one: what jit has done so far",
+}
 
 
 def private_imports(path: Path, text: str | None = None) -> set[str]:
@@ -27,7 +32,7 @@ def private_imports(path: Path, text: str | None = None) -> set[str]:
     hall = rooms.room_of_file(path).partition("/")[0]
     for one in rooms.imports_of(path, text):
         inner = [
-            i for i, part in enumerate(one.target) if i and is_private(part)
+            i for i, part in enumerate(one.target) if i and rooms.is_private(part)
         ]  # rooms themselves are the package's
         if inner and one.target[0] != hall and one.when != "typing":
             found.add(f"{here.as_posix()}: {'.'.join(one.target[: inner[0] + 1])}")
@@ -104,6 +109,33 @@ def test_methods_do_not_import_methods():
 
 def test_rooms_keep_their_private_things():
     assert set().union(*(private_imports(path) for path in rooms.files())) == set()
+
+
+def test_private_attributes_stay_in_their_file():
+    found = {
+        (path.relative_to(PACKAGE).as_posix(), text): line
+        for path in rooms.files()
+        for line, text in rooms.private_attributes(ast.parse(path.read_text("utf-8")))
+    }
+    assert {
+        f"{file}:{line}: {text}" for (file, text), line in found.items() if (file, text) not in TAKEN
+    } == (set()), "call a function of the file that defines it"
+    assert set(TAKEN) - set(found) == set(), "mended: take these off the list"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("model._fit(X)", ["model._fit"]),
+        ("model._fit = solve", ["model._fit"]),
+        ("getattr(model, '_merges', None)", ["getattr(model, '_merges', None)"]),
+        ("class A:\n    _b: int\n    def same(self, other):\n        return other._b", []),
+        ("def f(self):\n    self._b = super()._b + cls._b", []),
+        ("found._replace(k=2), sys._getframe()", []),
+    ],
+)
+def test_what_counts_as_a_private_attribute(code, expected):
+    assert [text for _, text in rooms.private_attributes(ast.parse(code))] == expected
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from sklearn.cluster import DBSCAN, KMeans
 
 import consilience as cs
+from consilience._data.pairs import pattern_size
 from consilience.errors import InputError, NotEnoughMemoryError, OrientationWarning
 
 from ..examples import examples
@@ -292,7 +293,7 @@ def test_coassociation_in_all_forms(seed, n, m, missing, weighted):
     assert np.allclose(ens.coassociation(clustering_weights=a, cluster_weights=b), A)
     sparse = ens.coassociation_sparse(clustering_weights=a, cluster_weights=b)
     assert np.allclose(sparse.toarray(), A)
-    assert sparse.nnz == (A > 0).sum() == ens._pattern_size()
+    assert sparse.nnz == (A > 0).sum() == pattern_size(ens)
     assert sparse.has_sorted_indices
     blocks = list(ens.coassociation_blocks(clustering_weights=a, cluster_weights=b, rows=5))
     assert np.allclose(np.vstack([block for _, _, block in blocks]), A)

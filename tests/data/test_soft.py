@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import consilience as cs
+from consilience._data.soft import incidence_of
 from consilience._evidence.table import Evidence
 from consilience.consensus import methods
 from consilience.errors import InputError
@@ -209,7 +210,7 @@ def test_on_zeros_and_ones_it_is_the_hard_ensemble(seed):
     np.testing.assert_allclose(soft.coassociation(), hard.coassociation(), atol=1e-12)
     np.testing.assert_allclose(soft.contingency(), hard.contingency(), atol=1e-12)
     np.testing.assert_allclose(soft.contingency_sparse().toarray(), hard.contingency(), atol=1e-12)
-    a, b = soft._incidence, hard._incidence
+    a, b = incidence_of(soft), incidence_of(hard)
     np.testing.assert_allclose(a.reliability(w, 0.4), b.reliability(w, 0.4), atol=1e-12)
     groups = np.random.default_rng(seed).integers(-1, 4, 60)
     for name in ("confidence", "support", "sample_stability", "stability", "between"):

@@ -14,6 +14,7 @@ from sklearn.cluster import KMeans
 import consilience as cs
 from consilience import generate
 from consilience._data import pairs
+from consilience._data.pairs import pattern_size
 from consilience._kernels.kmeans import many_kmeans
 from consilience._kernels.runtime.memory import WITHOUT_PAIRS
 from consilience.consensus import methods
@@ -111,11 +112,11 @@ def test_spce_refuses_at_once_with_many_objects(monkeypatch):
 def test_counting_pairs_ends_with_the_first_too_many():
     labels = random_labels(3000, 20, 5)
     ensemble = cs.Ensemble(labels)
-    whole = ensemble._pattern_size()
-    assert ensemble._pattern_size(enough=whole) == whole
-    assert ensemble._pattern_size(enough=whole / 3) == whole  # it was counted before
+    whole = pattern_size(ensemble)
+    assert pattern_size(ensemble, enough=whole) == whole
+    assert pattern_size(ensemble, enough=whole / 3) == whole  # it was counted before
     # No clustering alone has as many pairs as this; the count ends between it and the whole.
-    assert whole / 3 < cs.Ensemble(labels)._pattern_size(enough=whole / 3) <= whole
+    assert whole / 3 < pattern_size(cs.Ensemble(labels), enough=whole / 3) <= whole
 
 
 def test_sparse_coassociation_counts_no_further_than_fits(monkeypatch):
@@ -306,7 +307,7 @@ def test_the_bound_on_pairs_is_no_more_than_there_are(seed, missing):
     ensemble = cs.Ensemble(labels).drop_unseen()
     first, _ = pairs._members(ensemble)
     codes = pairs._pair_arguments(ensemble, None, None)[0]
-    whole = ensemble._pattern_size()
+    whole = pattern_size(ensemble)
     alone = max(
         np.bincount(column[column >= 0]).astype(float) @ np.bincount(column[column >= 0])
         for column in ensemble.labels.T

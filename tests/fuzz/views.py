@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score
 
 import consilience as cs
 from consilience._data.labels import Clusterings
+from consilience._data.pairs import pattern_size
 from consilience.errors import ConsilienceError
 
 from . import ensembles
@@ -96,9 +97,7 @@ def coassociation(case: Case) -> None:
     require(np.array_equal(blocks, dense), "blocks and dense differ")
     counts = ensemble(case).cooccurrence_counts(clustering_weights=given)
     require(np.allclose(counts, seen), "cooccurrence_counts differ from a plain count")
-    require(
-        ensemble(case)._pattern_size() == (brute(case, np.ones(m))[0] > 0).sum(), "pattern_size is another"
-    )
+    require(pattern_size(ensemble(case)) == (brute(case, np.ones(m))[0] > 0).sum(), "pattern_size is another")
 
 
 @suite.promises("contingency and indicator")

@@ -12,7 +12,7 @@ import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, final
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -162,34 +162,34 @@ class BaseMethod(ClusterMixin, BaseEstimator):
     cluster_sizes_: np.ndarray
     messages_: list[str]
 
-    @final
-    def _with(self: Own, parameters: Mapping[str, Any]) -> Own:
-        """The same method with the values that parameters stand for.
-
-        ``_fit`` is called on it, and the parameters that the user gave do not change.
-        """
-        twin = copy.copy(self)
-        vars(twin).update(parameters)
-        return twin
-
-    @final
-    def _keep(self, solution: Solution, learned: Mapping[str, Any]) -> None:
-        """Set ``name_`` for everything learned; called by ``_store``, which ``fit`` calls."""
-        forget(self)
-        for name, value in {**solution.extra, **learned}.items():
-            setattr(self, f"{name}_", value)
-        self.history_ = solution.history
-        self.n_iter_ = len(solution.history) if solution.n_iter is None else int(solution.n_iter)
-        self.converged_ = bool(solution.converged)
-        self.messages_ = list(solution.messages)
-        if not self.converged_:
-            shortfall = solution.shortfall or f"raise max_iter={getattr(self, 'max_iter', None)}"
-            said = f"{type(self).__name__} did not converge in {self.n_iter_} {self._steps}: {shortfall}."
-            self.messages_.insert(0, said)
-            warn(said, ConvergenceWarning)
-
     # What users do next ------------------------------------------------------------------------------------
 
     def summary(self) -> str:
         """A short text: the clusters, their sizes and confidence, and the warnings."""
         return _register.offered("summary")(self)
+
+
+def with_parameters(model: Own, parameters: Mapping[str, Any]) -> Own:
+    """The same method with the values that parameters stand for.
+
+    ``_fit`` is called on it, and the parameters that the user gave do not change.
+    """
+    twin = copy.copy(model)
+    vars(twin).update(parameters)
+    return twin
+
+
+def keep(model: BaseMethod, solution: Solution, learned: Mapping[str, Any]) -> None:
+    """Set ``name_`` for everything learned, in place of what an earlier fit learned."""
+    forget(model)
+    for name, value in {**solution.extra, **learned}.items():
+        setattr(model, f"{name}_", value)
+    model.history_ = solution.history
+    model.n_iter_ = len(solution.history) if solution.n_iter is None else int(solution.n_iter)
+    model.converged_ = bool(solution.converged)
+    model.messages_ = list(solution.messages)
+    if not model.converged_:
+        shortfall = solution.shortfall or f"raise max_iter={getattr(model, 'max_iter', None)}"
+        said = f"{type(model).__name__} did not converge in {model.n_iter_} {model._steps}: {shortfall}."
+        model.messages_.insert(0, said)
+        warn(said, ConvergenceWarning)

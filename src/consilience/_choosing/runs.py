@@ -20,7 +20,7 @@ from sklearn.base import clone
 
 from .._base.names import find
 from .._base.parameters import did_you_mean
-from .._data.ensemble import Ensemble
+from .._data.ensemble import Ensemble, unquestioned
 from .._data.features import as_features
 from .._data.labels import Clusterings, encode
 from .._kernels.compile.scatter import between_scatter
@@ -263,7 +263,7 @@ def mixed(X: Any, weights: np.ndarray, plan: Plan, data: int) -> np.ndarray:
 
 def ensemble_of(labels: np.ndarray, weights: np.ndarray | None = None, names: Any = None) -> Ensemble:
     """Labels (n, m) that were made here, as an ensemble."""
-    plain = Ensemble._unquestioned(Clusterings(list(labels.T)))
+    plain = unquestioned(Clusterings(list(labels.T)))
     return Ensemble(plain, sample_weight=weights, sample_names=names)
 
 

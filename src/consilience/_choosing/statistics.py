@@ -32,6 +32,7 @@ import numpy as np
 
 from .._data.distinct import Compressed
 from .._data.ensemble import Ensemble
+from .._data.soft import incidence_of
 from .._evidence.table import Evidence, drawn_by_weight
 from .._kernels.eigen import leading_eigenvectors
 from .._kernels.labels.incidence import Labels
@@ -150,7 +151,7 @@ def silhouette(evidence: Evidence, *, n_jobs: int | None = -1) -> float:
     """
     if evidence.n_groups < 2:
         return float("nan")
-    incidence = evidence.ensemble._incidence
+    incidence = incidence_of(evidence.ensemble)
     table, seen = evidence.table, np.repeat(evidence.seen, np.diff(evidence.ensemble.offsets), axis=0)
     itself = np.minimum(evidence.weights, 1.0 / evidence.unit) * incidence.sights(
         np.ones(evidence.ensemble.n_clusterings)
@@ -203,7 +204,7 @@ def spectrum(ensemble: Ensemble, count: int, *, n_jobs: int | None = -1) -> np.n
     O(u m^2) time, 8 k^2 bytes.
     """
     rows = ensemble.distinct(n_jobs=n_jobs)
-    return spectrum_of(rows._incidence, rows.sample_weight, count, n_jobs=n_jobs)
+    return spectrum_of(incidence_of(rows), rows.sample_weight, count, n_jobs=n_jobs)
 
 
 def spectrum_of(incidence: Labels, weights: np.ndarray, count: int, *, n_jobs: int | None = -1) -> np.ndarray:

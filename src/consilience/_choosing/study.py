@@ -385,3 +385,8 @@ def _cloud(null: str | None) -> str:
         "gaussian": "one Gaussian cloud of the same covariance",
         "uniform": "one uniform cloud in the box of the principal components",
     }.get(null or "", f"the references of {null}")
+
+
+def with_pairs(study: ChooseKResult) -> list[int]:
+    """The numbers of clusters with clusterings of their own, whose pairs were counted."""
+    return [k for k in study.n_clusters_tried.tolist() if k in study._pairs]

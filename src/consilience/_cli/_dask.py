@@ -83,14 +83,13 @@ def predict_lazily(
     as_json: bool,
 ) -> None:
     """Label the objects in files with a saved model, and write the labels."""
+    from .._data.named import given_names
+    from .._pipeline.new_rows import features_of
     from ..dask.files import chosen, write_blocks
 
     of_labels = not hasattr(fitted, "ensemble_")
     with opened(session, data, scheduler, index=index, labels=of_labels) as source:
-        if of_labels:
-            own = fitted.distinct_.clustering_names if fitted.distinct_.has_names else None
-        else:
-            own = getattr(fitted, "_feature_names", None)
+        own = given_names(fitted.distinct_) if of_labels else features_of(fitted)
         rows = chosen(source, own if source.columns and own else ())[0]
         labels = fitted.predict(rows)
         sure = fitted.predict_confidence(rows) if results.confidence else None

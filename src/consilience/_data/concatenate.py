@@ -9,6 +9,7 @@ import numpy as np
 
 from .._base.parameters import listed
 from ..errors import InputError
+from .named import given_names, given_weights
 
 if TYPE_CHECKING:
     from .ensemble import Ensemble
@@ -22,15 +23,15 @@ def same_objects(parts: Sequence[Ensemble]) -> tuple[list[Any] | None, np.ndarra
             f"Ensembles have different numbers of objects: {listed(lengths)}. "
             "They must label the same objects."
         )
-    named = [part for part in parts if part._sample_names is not None]
-    if any(part._sample_names != named[0]._sample_names for part in named):
+    named = [part for part in parts if part.sample_names is not None]
+    if any(part.sample_names != named[0].sample_names for part in named):
         raise InputError("Ensembles have different sample names: put their rows in the same order first.")
-    weighted = [part for part in parts if part._weights is not None]
+    weighted = [part for part in parts if given_weights(part) is not None]
     if any(not np.array_equal(part.sample_weight, weighted[0].sample_weight) for part in parts if weighted):
         raise InputError(
             "Ensembles have different sample weights: give the weights once, to the concatenated ensemble."
         )
-    return named[0]._sample_names if named else None, weighted[0]._weights if weighted else None
+    return named[0].sample_names if named else None, given_weights(weighted[0]) if weighted else None
 
 
 def joined_names(parts: Sequence[Ensemble]) -> list[str] | None:
@@ -38,7 +39,7 @@ def joined_names(parts: Sequence[Ensemble]) -> list[str] | None:
 
     If some would be equal, they get the number of their ensemble.
     """
-    if all(part._names is None for part in parts):
+    if all(given_names(part) is None for part in parts):
         return None
     names = [name for part in parts for name in part.clustering_names]
     if len(set(names)) == len(names):

@@ -10,7 +10,8 @@ import numpy as np
 from .._kernels.labels.distinct import canonical_colors
 from .._kernels.runtime.sums import grouped_sums
 from ..errors import InputError
-from .ensemble import Ensemble
+from .ensemble import Ensemble, from_codes, objects_behind, stand_for
+from .named import given_names
 
 
 class Compressed(Ensemble):
@@ -30,23 +31,14 @@ class Compressed(Ensemble):
     inverse: np.ndarray
     rows: np.ndarray
 
-    @classmethod
-    def _of(cls, parent: Ensemble, rows: np.ndarray, inverse: np.ndarray, weights: np.ndarray) -> Compressed:
-        self = cls._from_codes(
-            parent._labels[rows], parent._categories, parent._names, None, weights, parent._recipes
-        )
-        inverse.setflags(write=False)
-        self.rows, self.inverse, self._stands_for = rows, inverse, parent._stands_for
-        return self
-
     def distinct(self, *, n_jobs: int | None = -1) -> Compressed:
         """Itself, because rows are distinct already."""
         return self
 
     def with_weights(self, weights: np.ndarray) -> Compressed:
         """The same rows with other weights."""
-        other = Compressed._from_codes(
-            self._labels, self._categories, self._names, None, weights, self._recipes
+        other = from_codes(
+            self._labels, self._categories, self._names, None, weights, self._recipes, kind=Compressed
         )
         other.rows, other.inverse = self.rows, self.inverse
         return other
@@ -109,11 +101,21 @@ class Compressed(Ensemble):
             labels[:, position] = numbers[column]
             cluster_order.append(self.offsets[i] + old)
         categories = [np.arange(len(self._categories[i])) for i in column_order]
-        ordered = Compressed._from_codes(labels, categories, weights=self.sample_weight[row_order])
+        ordered = from_codes(labels, categories, weights=self.sample_weight[row_order], kind=Compressed)
         inverse_order = np.empty(row_order.size, np.int64)
         inverse_order[row_order] = np.arange(row_order.size)
         ordered.rows, ordered.inverse = self.rows[row_order], inverse_order[self.inverse]
         return ordered, row_order, column_order, np.concatenate(cluster_order)
+
+
+def compressed(parent: Ensemble, rows: np.ndarray, inverse: np.ndarray, weights: np.ndarray) -> Compressed:
+    """The rows of an ensemble at these positions, which are distinct, for all its objects."""
+    names, recipes = given_names(parent), parent.recipes
+    made = from_codes(parent.labels[rows], parent.categories, names, None, weights, recipes, kind=Compressed)
+    inverse.setflags(write=False)
+    made.rows, made.inverse = rows, inverse
+    stand_for(made, objects_behind(parent))
+    return made
 
 
 def _check_within(positions: np.ndarray, end: int, name: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,14 +16,13 @@ import scipy.sparse as sp
 from .._base.names import check_count
 from .._base.parameters import check_weights, listed, positions_of
 from .._kernels.labels.distinct import unique_rows
-from .._kernels.labels.incidence import Labels
 from .._kernels.runtime.threads import map_blocks
 from ..errors import InputError
-from . import pairs
 from .concatenate import joined_names, same_objects
 from .intake import Intake, check_parts, check_recipes, take_clusterings, take_in
 from .labels import drop_unused
-from .named import Named
+from .named import given_names
+from .pairs import WithPairs
 from .plausibility import question
 from .summary import as_frame_of, as_table, in_a_line
 from .summary import say_unseen as say_unseen
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from .distinct import Compressed
 
 
-class Ensemble(Named):
+class Ensemble(WithPairs):
     """Several clusterings of the same objects.
 
     Parameters
@@ -158,7 +157,6 @@ class Ensemble(Named):
     )
     _distinct: tuple[np.ndarray, np.ndarray] | None = None  # of the rows of labels, whatever they weigh
     _compressed: Compressed | None = None
-    _partners: np.ndarray | None = None  # of each object, itself included, once pairs has counted them
 
     # Construction ------------------------------------------------------------------------------------------
 
@@ -183,24 +181,6 @@ class Ensemble(Named):
         )
         known = ("_distinct", "_partners", "n_clusters_per_clustering", "offsets", "has_missing", "unseen")
         vars(self).update((name, value) for name, value in vars(other).items() if name in names + known)
-
-    @classmethod
-    def _from_codes(cls, labels, categories, names=None, sample_names=None, weights=None, recipes=None):
-        """An ensemble of codes that already follow the rules."""
-        self = cls.__new__(cls)
-        self._set(np.ascontiguousarray(labels), categories, names, sample_names, weights, recipes)
-        return self
-
-    @classmethod
-    def _unquestioned(cls, labels: Any) -> Ensemble:
-        """An ensemble of what is known to be labels, such as those of further objects.
-
-        A single row or an empty column is then not an error.
-        """
-        intake = take_in(labels)
-        if len(intake.labels) == 0:
-            raise InputError(f"labels has shape {intake.labels.shape}: no objects. Give at least one row.")
-        return cls._from_codes(intake.labels, intake.categories, intake.clustering_names, intake.sample_names)
 
     @classmethod
     def from_clusterings(
@@ -253,13 +233,14 @@ class Ensemble(Named):
         recipes = None
         if any(part._recipes is not None for part in parts):
             recipes = [recipe for part in parts for recipe in part._recipes or [{}] * part.n_clusterings]
-        joined = cls._from_codes(
+        joined = from_codes(
             np.concatenate([part.labels for part in parts], axis=1),
             [c for part in parts for c in part._categories],
             names,
             sample_names,
             weights,
             recipes,
+            kind=cls,
         )
         if all(part._base_models is not None for part in parts):
             joined._base_models = [member for part in parts for member in part._base_models or []]
@@ -379,7 +360,7 @@ class Ensemble(Named):
             labels[:, i], kept = drop_unused(labels[:, i], own)
             categories.append(kept)
         names, weights = self._of_rows(rows)
-        made = Ensemble._from_codes(labels, categories, self._names, names, weights, self._recipes)
+        made = from_codes(labels, categories, self._names, names, weights, self._recipes)
         made._library = self._library
         return made
 
@@ -397,7 +378,7 @@ class Ensemble(Named):
         columns = positions_of(picked, self.n_clusterings, "clusterings")
         if columns.size == 0:
             raise InputError("No clusterings were selected: an ensemble needs at least one.")
-        picked = Ensemble._from_codes(
+        picked = from_codes(
             self._labels[:, columns],
             [self._categories[i] for i in columns],
             None if self._names is None else [self._names[i] for i in columns],
@@ -418,11 +399,6 @@ class Ensemble(Named):
         return self.take(np.setdiff1d(np.arange(self.n_samples), self.unseen))
 
     # Derived matrices --------------------------------------------------------------------------------------
-
-    @property
-    def _incidence(self) -> Labels:
-        """Products with the indicator of base clusters, without forming it."""
-        return Labels(self._labels, self.offsets)
 
     def global_labels(self) -> np.ndarray:
         """(n, m) int32 global cluster numbers, over all clusterings; -1 missing."""
@@ -453,22 +429,6 @@ class Ensemble(Named):
             sizes.append(np.bincount(column[seen], weights=weights, minlength=k).astype(float))
         return np.concatenate(sizes)
 
-    # Pairs of clusters, objects and clusterings
-    # ----------------------------------------------------------------
-
-    #: What to do if pairs of objects do not fit into memory.
-    _remedy_for_pairs: ClassVar[str] = "use distinct() first, or coassociation_blocks()"
-    contingency = pairs.contingency
-    contingency_sparse = pairs.contingency_sparse
-    coassociation = pairs.coassociation
-    coassociation_blocks = pairs.coassociation_blocks
-    coassociation_sparse = pairs.coassociation_sparse
-    _pattern_size = pairs.pattern_size
-    cooccurrence_counts = pairs.cooccurrence_counts
-    bipartite = pairs.bipartite
-    sample_agreement = pairs.sample_agreement
-    clustering_similarity = pairs.clustering_similarity
-
     # Compression -------------------------------------------------------------------------------------------
 
     def distinct(self, *, n_jobs: int | None = -1) -> Compressed:
@@ -477,14 +437,14 @@ class Ensemble(Named):
         Objects with equal rows are indistinguishable to every consensus function, so methods work on these.
         ``.inverse`` maps objects to rows, ``.expand(values)`` copies results back. O(n m) time.
         """
-        from .distinct import Compressed, total_weights
+        from .distinct import compressed, total_weights
 
         if self._compressed is None:
             if self._distinct is None:
                 self._distinct = unique_rows(self._labels, n_jobs=n_jobs)
             rows, inverse = self._distinct
             weights = total_weights(self._weights, inverse, rows.size)
-            self._compressed = Compressed._of(self, rows, inverse, weights)
+            self._compressed = compressed(self, rows, inverse, weights)
         return self._compressed
 
     # As parts, for files of models
@@ -510,7 +470,7 @@ class Ensemble(Named):
         labels, categories, weights = parts["labels"], parts["categories"], parts["weights"]
         weights = None if weights is None else check_weights(weights, len(labels))
         names, sample_names = parts["clustering_names"], parts["sample_names"]
-        made = cls._from_codes(labels, categories, names, sample_names, weights, parts["recipes"])
+        made = from_codes(labels, categories, names, sample_names, weights, parts["recipes"], kind=cls)
         made._base_models, made._members_bytes = parts["base_models"], parts["members_bytes"]
         return made
 
@@ -519,6 +479,53 @@ class Ensemble(Named):
         for name in ("_compressed", "_distinct", "_partners"):
             state.pop(name, None)
         return state
+
+
+def from_codes(
+    labels: np.ndarray,
+    categories: list[np.ndarray],
+    names: list[str] | None = None,
+    sample_names: list[Any] | None = None,
+    weights: np.ndarray | None = None,
+    recipes: list[dict] | None = None,
+    *,
+    kind: type[Ensemble] = Ensemble,
+) -> Any:
+    """An ensemble of this kind, of codes that already follow the rules."""
+    made = kind.__new__(kind)
+    made._set(np.ascontiguousarray(labels), categories, names, sample_names, weights, recipes)
+    return made
+
+
+def unquestioned(labels: Any) -> Ensemble:
+    """An ensemble of what is known to be labels, such as those of further objects.
+
+    A single row or an empty column is then not an error.
+    """
+    intake = take_in(labels)
+    if len(intake.labels) == 0:
+        raise InputError(f"labels has shape {intake.labels.shape}: no objects. Give at least one row.")
+    return from_codes(intake.labels, intake.categories, intake.clustering_names, intake.sample_names)
+
+
+def stand_for(ensemble: Ensemble, n_objects: int | None) -> None:
+    """Say how many objects the weights count, if they are not those of the ensemble."""
+    ensemble._stands_for = n_objects
+
+
+def objects_behind(ensemble: Ensemble) -> int | None:
+    """How many objects the weights count; None if they are those of the ensemble."""
+    return ensemble._stands_for
+
+
+def note_bytes(ensemble: Ensemble, n_bytes: float | None) -> None:
+    """Note the bytes that base models take, or would have taken if they had been kept."""
+    ensemble._members_bytes = n_bytes
+
+
+def bytes_of_members(ensemble: Ensemble) -> float | None:
+    """What :func:`note_bytes` noted; None of an ensemble that no generator made."""
+    return ensemble._members_bytes
 
 
 def as_ensemble(labels: Any, sample_weight: Any = None) -> Ensemble:
@@ -531,7 +538,7 @@ def as_ensemble(labels: Any, sample_weight: Any = None) -> Ensemble:
 
 def question_labels(ensemble: Ensemble, *, told: bool = True) -> None:
     """Raise or warn if labels that were not yet questioned look like something else."""
-    names = ensemble.clustering_names if ensemble.has_names else None
+    names = given_names(ensemble)
     question(Intake(ensemble.labels, ensemble.categories, names, container="array"), told=told)
 
 

@@ -18,9 +18,10 @@ from .._base.parameters import listed
 from .._kernels.labels.incidence import Memberships
 from ..errors import InputError
 from .distinct import Compressed
-from .ensemble import Ensemble
+from .ensemble import Ensemble, from_codes
 from .labels import drop_unused
-from .soft import SoftCompressed, SoftEnsemble
+from .named import given_names
+from .soft import SoftCompressed, SoftEnsemble, from_memberships, incidence_of
 
 _TIED = 1e-12  # relative difference of weights that counts as rounding
 
@@ -63,10 +64,10 @@ def join(ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int |
     _, first, counts = np.unique(groups, return_index=True, return_counts=True)
     weights = np.bincount(groups, ensemble.sample_weight)
     if isinstance(ensemble, SoftEnsemble):
-        Y = _pooled_memberships(ensemble._incidence, groups, counts, ensemble.sample_weight)
+        Y = _pooled_memberships(incidence_of(ensemble), groups, counts, ensemble.sample_weight)
         unseen = np.flatnonzero(np.diff(Y.indptr) == 0)
-        soft = SoftEnsemble.__new__(SoftEnsemble)
-        soft._set(Y, ensemble.offsets, ensemble.columns, ensemble.widths, ensemble._names, None, weights)
+        names = given_names(ensemble)
+        soft = from_memberships(Y, ensemble.offsets, ensemble.columns, ensemble.widths, names, weights)
         joined: Any = soft.distinct()
     else:
         labels = _pooled_labels(ensemble.labels, groups, first, counts, ensemble.sample_weight)
@@ -75,8 +76,7 @@ def join(ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int |
         for i, own in enumerate(ensemble.categories):
             labels[:, i], kept = drop_unused(labels[:, i], own)
             categories.append(kept)
-        names = ensemble.clustering_names if ensemble.has_names else None
-        hard = Ensemble._from_codes(labels, categories, names, None, weights, ensemble.recipes)
+        hard = from_codes(labels, categories, given_names(ensemble), None, weights, ensemble.recipes)
         joined = hard.distinct(n_jobs=n_jobs)
     if unseen.size:
         members = np.flatnonzero(groups == unseen[0])

@@ -93,3 +93,13 @@ class Named(NamedClusterings):
         """Names and weights of some objects."""
         names = None if self._sample_names is None else [self._sample_names[r] for r in rows]
         return names, None if self._weights is None else self._weights[rows]
+
+
+def given_names(clusterings: NamedClusterings) -> list[str] | None:
+    """Names of the clusterings, if they were given any."""
+    return clusterings._names
+
+
+def given_weights(ensemble: Named) -> np.ndarray | None:
+    """Weights of the objects, if they were given any."""
+    return ensemble._weights

@@ -23,13 +23,13 @@ import scipy.sparse as sp
 from .._base.parameters import Integer, Real, check, check_weights, checked_csr, positions_of
 from .._base.rng import make_rng
 from .._kernels.labels.distinct import membership_colors, row_hashes
-from .._kernels.labels.incidence import Memberships, row_sums, unequal_rows
+from .._kernels.labels.incidence import Labels, Memberships, row_sums, unequal_rows
 from .._kernels.runtime.memory import ensure_fits
 from .._kernels.runtime.threads import map_blocks
 from ..errors import InputError
 from .distinct import total_weights
 from .ensemble import Ensemble
-from .named import Named
+from .named import Named, given_names
 from .soft_intake import WHOLE, take_in, without_empty
 
 _BLOCK_BYTES = 1 << 25  # in one row block of a matrix of pairs
@@ -108,7 +108,7 @@ class SoftEnsemble(Named):
             given += (blocks._sample_names, blocks._weights)
         elif isinstance(blocks, Ensemble):
             columns = [np.arange(k) for k in blocks.n_clusters_per_clustering]
-            names = blocks.clustering_names if blocks.has_names else None
+            names = given_names(blocks)
             weights = None if (blocks.sample_weight == 1).all() else np.array(blocks.sample_weight)
             given = (
                 blocks.indicator(),
@@ -156,7 +156,7 @@ class SoftEnsemble(Named):
     @cached_property
     def masses(self) -> np.ndarray:
         """(n, m) s: the share of every object that each clustering places; 8 n m bytes."""
-        return self._incidence.masses()
+        return incidence_of(self).masses()
 
     @cached_property
     def has_missing(self) -> bool:
@@ -244,11 +244,6 @@ class SoftEnsemble(Named):
 
     # Derived matrices --------------------------------------------------------------------------------------
 
-    @property
-    def _incidence(self) -> Memberships:
-        """Products with the memberships."""
-        return Memberships(self._Y, self.offsets)
-
     def indicator(self, dtype: Any = np.float64) -> sp.csr_array:
         """Y (n, k) CSR: the memberships, one block of columns per clustering."""
         return self._Y.astype(dtype)
@@ -259,7 +254,7 @@ class SoftEnsemble(Named):
 
     def contingency(self) -> np.ndarray:
         """Y' diag(w) Y (k, k) dense: what every two clusters share, as the mean over drawn ensembles."""
-        return self._incidence.overlaps(self.sample_weight)
+        return incidence_of(self).overlaps(self.sample_weight)
 
     def contingency_sparse(self) -> sp.csr_array:
         """:meth:`contingency` as CSR."""
@@ -320,6 +315,27 @@ class SoftEnsemble(Named):
 
     def __getstate__(self) -> dict:
         return {name: value for name, value in vars(self).items() if name not in ("_compressed", "masses")}
+
+
+def incidence_of(ensemble: Ensemble | SoftEnsemble) -> Any:
+    """Products with the indicator of base clusters or the memberships, without forming a matrix."""
+    if isinstance(ensemble, SoftEnsemble):
+        return Memberships(ensemble._Y, ensemble.offsets)
+    return Labels(ensemble.labels, ensemble.offsets)
+
+
+def from_memberships(
+    Y: sp.csr_array,
+    offsets: np.ndarray,
+    columns: list[np.ndarray],
+    widths: np.ndarray,
+    names: list[str] | None,
+    weights: np.ndarray,
+) -> SoftEnsemble:
+    """A soft ensemble of memberships that already follow the rules."""
+    made = SoftEnsemble.__new__(SoftEnsemble)
+    made._set(Y, offsets, columns, widths, names, None, weights)
+    return made
 
 
 class SoftCompressed(SoftEnsemble):

@@ -10,6 +10,7 @@ import numpy as np
 from .._base.names import numbered
 from .._base.parameters import listed
 from ..errors import need
+from .named import given_weights
 
 if TYPE_CHECKING:
     from .ensemble import Ensemble
@@ -26,7 +27,7 @@ def in_a_line(ensemble: Ensemble) -> str:
     )
     if ensemble.has_missing:
         text += f", {100 * float((ensemble.labels < 0).mean()):.3g}% of labels missing"
-    return text + (", weighted" if ensemble._weights is not None else "")
+    return text + (", weighted" if given_weights(ensemble) is not None else "")
 
 
 def as_table(ensemble: Ensemble) -> str:

@@ -20,8 +20,9 @@ import scipy.sparse as sp
 
 from .._base.parameters import Integer, check, check_weights, listed, unit_of
 from .._data.distinct import Compressed
-from .._data.ensemble import Ensemble
-from .._data.soft import SoftCompressed, SoftEnsemble
+from .._data.ensemble import Ensemble, unquestioned
+from .._data.named import given_names
+from .._data.soft import SoftCompressed, SoftEnsemble, incidence_of
 from .._kernels.labels.distinct import RowTable
 from .._kernels.labels.incidence import Labels, Memberships, MembershipTable
 from .._kernels.labels.information import measure_tables
@@ -72,7 +73,7 @@ class Predictor:
     @cached_property
     def known(self) -> Any:
         """The distinct objects, for looking up rows."""
-        rows = self.distinct._incidence
+        rows = incidence_of(self.distinct)
         return RowTable(rows.labels) if isinstance(rows, Labels) else MembershipTable(rows.Y)
 
     def __getstate__(self) -> dict:
@@ -207,7 +208,7 @@ def codes_of(labels: Any, distinct: Ensemble, owner: str) -> tuple[np.ndarray, l
     Labels that the fit did not have are -1. Clusterings are matched by name if both sides have names,
     otherwise by position; categories by value.
     """
-    new = labels if isinstance(labels, Ensemble) else Ensemble._unquestioned(labels)
+    new = labels if isinstance(labels, Ensemble) else unquestioned(labels)
     codes, categories = new.labels, new.categories
     order = _matched(_own_names(new), distinct, codes.shape, owner)
     out = np.empty(codes.shape, distinct.labels.dtype)
@@ -247,7 +248,7 @@ def memberships_of(blocks: Any, distinct: SoftCompressed, owner: str) -> tuple[M
 
 
 def _own_names(ensemble: Ensemble | SoftEnsemble) -> list[str] | None:
-    return ensemble.clustering_names if ensemble.has_names else None
+    return given_names(ensemble)
 
 
 def _values(categories: np.ndarray) -> list[Any]:

@@ -39,6 +39,7 @@ import scipy.sparse as sp
 
 from .._base.parameters import unit_of
 from .._data.ensemble import Ensemble
+from .._data.soft import incidence_of
 from .._kernels.labels.incidence import Labels, Memberships
 from .._kernels.labels.information import measure_tables
 from .._kernels.pairs.linkage import cut_tree, merge_tree_inplace
@@ -103,7 +104,7 @@ class Evidence:
             what=f"A table of {ensemble.n_base_clusters} base clusters by {c} groups",
             remedy="look at fewer clusterings at a time, ensemble.select(...)",
         )
-        incidence, groups, weights = ensemble._incidence, self.groups, self.weights
+        incidence, groups, weights = incidence_of(ensemble), self.groups, self.weights
         if self.rows is not None:  # the distinct pairs of row and group: far fewer than objects
             here = groups >= 0
             entries = weights[here], (self.rows[here], groups[here])
@@ -149,7 +150,7 @@ class Evidence:
         rows = self.rows
         if objects is not None:
             rows = objects if rows is None else rows[objects]
-        incidence = self.ensemble._incidence if rows is None else self.ensemble._incidence[rows]
+        incidence = incidence_of(self.ensemble) if rows is None else incidence_of(self.ensemble)[rows]
         ties = incidence.gather(self._shares)
         return ties / np.maximum(ties.sum(axis=1, keepdims=True), np.finfo(float).tiny)
 
@@ -169,7 +170,7 @@ class Evidence:
         This is the mean over the group's objects and the clusterings that saw them; base clusters count by
         their weights (k,). O(n m c) time, O(c) memory for each thread and row.
         """
-        incidence, ties = self.ensemble._incidence, self._shares * cluster_weights[:, None]
+        incidence, ties = incidence_of(self.ensemble), self._shares * cluster_weights[:, None]
 
         def block(a: int, b: int) -> np.ndarray:
             return incidence[np.arange(a, b)].gather(ties, n_jobs=1).argmax(axis=1)
@@ -250,16 +251,16 @@ class Evidence:
 
     def _over_own(self, values: np.ndarray) -> np.ndarray:
         """(n,) sum of values (k, c) over an object's clusters, in the column of its group."""
-        return self.ensemble._incidence.gather_own(values, self.groups, rows=self.rows)
+        return incidence_of(self.ensemble).gather_own(values, self.groups, rows=self.rows)
 
     def _over_clusters(self, values: np.ndarray) -> np.ndarray:
         """(n,) sum of values (k,) over an object's clusters."""
-        sums = self.ensemble._incidence.gather(values[:, None])[:, 0]
+        sums = incidence_of(self.ensemble).gather(values[:, None])[:, 0]
         return sums if self.rows is None else sums[self.rows]
 
     def _sights(self) -> np.ndarray:
         """(n,) number of the clusterings that saw each object, by the share they place."""
-        sums = self.ensemble._incidence.sights(np.ones(self.ensemble.n_clusterings))
+        sums = incidence_of(self.ensemble).sights(np.ones(self.ensemble.n_clusterings))
         return sums if self.rows is None else sums[self.rows]
 
     def _meetings(self, clustering_weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -267,7 +268,7 @@ class Evidence:
         each = np.broadcast_to(
             1.0 if clustering_weights is None else clustering_weights, self.ensemble.n_clusterings
         )
-        together, seen = self.ensemble._incidence.meetings(each)
+        together, seen = incidence_of(self.ensemble).meetings(each)
         return (together, seen) if self.rows is None else (together[self.rows], seen[self.rows])
 
     # Groups ------------------------------------------------------------------------------------------------

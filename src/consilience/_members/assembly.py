@@ -11,7 +11,7 @@ import numpy as np
 from .._base.numbers import is_interval, numbers
 from .._base.parameters import Integer, Nothing, RandomState, check, listed
 from .._base.rng import entropy
-from .._data.ensemble import Ensemble
+from .._data.ensemble import Ensemble, note_bytes
 from .._data.features import Features
 from .._data.labels import Clusterings
 from .._kernels.runtime.memory import refusing
@@ -171,7 +171,7 @@ def assemble(
             recipes=recipes,
             base_models=members,
         )
-    ensemble._members_bytes = members_bytes
+    note_bytes(ensemble, members_bytes)
     short = [
         i
         for i, (recipe, found) in enumerate(zip(recipes, ensemble.n_clusters_per_clustering))

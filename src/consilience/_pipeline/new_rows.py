@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from .. import _register
 from .._base.dask_types import is_lazy
 from .._base.parameters import check_weights
-from .._data.ensemble import Ensemble
+from .._data.ensemble import Ensemble, bytes_of_members
 from .._data.features import Features
 from .._evidence.prediction import TopClusters, check_top, codes_of, say_unknown
 from .._kernels.labels.distinct import RowKeys
@@ -176,7 +176,7 @@ class PlacesRows:
         """What labels new rows, or the reason why there is nothing."""
         if (members := self.ensemble_.base_models) is not None:
             return members
-        n_bytes = self.ensemble_._members_bytes
+        n_bytes = bytes_of_members(self.ensemble_)
         name = type(self).__name__
         if n_bytes is None:
             raise InputError(
@@ -193,7 +193,7 @@ class PlacesRows:
         )
 
 
-# What Dask shares ------------------------------------------------------------------------------------------
+# What other rooms share -----------------------------------------------------------------------------------
 
 
 def label(model: PlacesRows, X: Any, *, reach: bool = False) -> Labeled:
@@ -207,3 +207,8 @@ def remember(
     """Keep of the rows of fit what labels new ones: their type and names, and which objects they are."""
     model._keys, model._dtype, model._feature_names = keys, features.X.dtype, features.feature_names
     model._rows_of_ensemble = rows_of_ensemble
+
+
+def features_of(model: PlacesRows) -> list[str] | None:
+    """Names of the features of fit, if they had any."""
+    return model._feature_names

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._choosing import COLUMNS
+from .._choosing.study import with_pairs
 from ..plot import CDFDisplay, ChooseKDisplay, DeltaAreaDisplay, SpectrumDisplay, TrackingDisplay
 from . import _svg_study
 from ._embed import printable
@@ -33,8 +34,7 @@ _AS_THERE = ("pac", "rpac", "dispersion", "area", "delta_area")
 
 def how_many(study: Any) -> dict[str, Any]:
     """Sentences, figures and tables; figures are markup of our own."""
-    with_pairs = bool(study._pairs)
-    cdfs = CDFDisplay.from_study(study) if with_pairs else None
+    cdfs = CDFDisplay.from_study(study) if with_pairs(study) else None
     gain = ChooseKDisplay.from_study(study)
     figures = [
         {
@@ -89,7 +89,7 @@ def how_many(study: Any) -> dict[str, Any]:
         + (f" Framed: the answer, {study.n_clusters}." if study.n_clusters > 1 else ""),
         "table": _table(study, _SHOWN),
         "as_there": _table(study, _AS_THERE),
-        "delta": _svg_study.delta_area(DeltaAreaDisplay.from_study(study)) if with_pairs else None,
+        "delta": _svg_study.delta_area(DeltaAreaDisplay.from_study(study)) if cdfs is not None else None,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -33,6 +33,8 @@ class FittedModel:
     labels_: np.ndarray
     confidence_: np.ndarray
     _library: str | None  # of the data frame that fit got
+    #: What the history says about self-pacing; None if the method is not self-paced.
+    _pacing: ClassVar[Any] = None
     _merges: np.ndarray | None = None  # of a tree, by distinct object
     _in_memory_: InMemory | None = None  # after a fit to Dask data
     _stability_: float | None = None  # of a pipeline, once it was estimated
@@ -132,6 +134,11 @@ class FittedModel:
 def hold(model: FittedModel, local: Any, index: Any = None) -> None:
     """Keep the model of the distinct objects of Dask data, :meth:`FittedModel.to_local`."""
     model._in_memory_ = InMemory(local, index)
+
+
+def pacing_of(model: Any) -> Any:
+    """How to read the history of a self-paced method; None of the others."""
+    return model._pacing if isinstance(model, FittedModel) else None
 
 
 def known_stability(model: Any) -> float | None:

@@ -17,7 +17,7 @@ from .._data.soft import SoftEnsemble
 from .._evidence.table import Evidence
 from .._kernels.labels.information import pairwise_measure
 from ..errors import InputError
-from .model import known_stability
+from .model import known_stability, pacing_of
 
 #: An object is doubtful below this confidence.
 DOUBTFUL = 0.6
@@ -307,7 +307,7 @@ class Fitted:
     @property
     def is_paced(self) -> bool:
         """Whether the history of the method contains how much evidence it had admitted."""
-        return bool(self.terms) and getattr(self.method, "_pacing", None) is not None
+        return bool(self.terms) and pacing_of(self.method) is not None
 
 
 def read_terms(history: Any) -> dict[str, np.ndarray]:

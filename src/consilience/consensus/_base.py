@@ -23,6 +23,8 @@ from .._base.estimator import (
     TransformerMixin,
     check_n_clusters,
     declared,
+    keep,
+    with_parameters,
 )
 from .._base.estimator import Solution as BaseSolution
 from .._base.parameters import (
@@ -37,11 +39,11 @@ from .._base.parameters import (
 from .._base.progress import announce, loops_shown
 from .._base.rng import make_rng
 from .._data.distinct import Compressed
-from .._data.ensemble import Ensemble, as_ensemble, say_unseen
+from .._data.ensemble import Ensemble, as_ensemble, objects_behind, say_unseen
 from .._data.features import Features
 from .._data.frames import library_of
 from .._data.links import join, linked_groups
-from .._data.soft import SoftCompressed, SoftEnsemble
+from .._data.soft import SoftCompressed, SoftEnsemble, incidence_of
 from .._evidence.prediction import Predictor, TopClusters, check_top, codes_of, memberships_of, say_unknown
 from .._evidence.table import Evidence, agreement_beside_baseline, sizes_of
 from .._kernels.cut.partition import compact, merge_small
@@ -139,7 +141,7 @@ class _Membership:
         if "distinct_" not in vars(model):
             raise AttributeError(f"{owner.__name__} is not fitted yet, so it has no membership_.")
         distinct = model.distinct_
-        rows = distinct.labels if isinstance(distinct, Compressed) else distinct._incidence
+        rows = distinct.labels if isinstance(distinct, Compressed) else incidence_of(distinct)
         return distinct.expand(model._predictor.shares(rows)[1])
 
 
@@ -212,8 +214,6 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
 
         def __init__(self, n_clusters: int | None = None, **parameters: Any) -> None: ...
 
-    #: What the history says about self-pacing; None if the method is not self-paced.
-    _pacing: ClassVar[Pacing | None] = None
     #: Whether the answer depends only on the ratios of the weights, not on their unit.
     _any_unit: ClassVar[bool] = True
     #: Whether ``_fit`` takes the distinct objects of a SoftEnsemble too.
@@ -445,7 +445,7 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
     def _ask_for_the_unit(self, compressed: Compressed) -> None:
         """Warn of weights that cannot be numbers of objects if the answer depends on their unit."""
         weights = compressed.sample_weight
-        mean = float(weights.sum()) / (compressed._stands_for or compressed.inverse.size)
+        mean = float(weights.sum()) / (objects_behind(compressed) or compressed.inverse.size)
         if (weights != np.rint(weights)).any() and not 0.5 <= mean <= 2.0:
             warn(
                 f"sample_weight has mean {mean:.3g}: {type(self).__name__} takes a weight of 1 for one "
@@ -656,7 +656,7 @@ def learn(model: BaseConsensus, X: Any, sample_weight: Any = None, *, must_link:
         rng = make_rng(parameters.get("random_state"))
         u, k = canonical.n_samples, canonical.n_base_clusters
         what = f"{type(model).__name__} on {u} distinct objects and {k} base clusters"
-        method = model._with(parameters)
+        method = with_parameters(model, parameters)
         if (cost := method._cost(canonical)) is not None:
             announce(what, *cost)
         with refusing(what, model._remedy), loops_shown(type(model).__name__):
@@ -683,7 +683,7 @@ def accept(
     predictor : what places further objects.
     canonical : the distinct objects in canonical order; their ``rows`` are positions in the labels.
     """
-    model._keep(solution, learned)
+    keep(model, solution, learned)
     vars(model)["_predictor"] = predictor
     model._compare(canonical)
 

@@ -28,6 +28,7 @@ from scipy.linalg import cholesky
 from .._base.estimator import Solution
 from .._base.rng import make_rng
 from .._data.distinct import Compressed
+from .._data.ensemble import from_codes
 from .._evidence.prediction import Predictor, lift_inplace
 from .._evidence.table import Evidence, share_out, whole
 from .._kernels.cut.embedding import cut_rows, unit_rows
@@ -129,7 +130,7 @@ def heaviest_table(found: Found, most: int) -> Table:
 
 def _compressed(sample: Table, weights: np.ndarray, found: Found) -> Compressed:
     """The sample as distinct objects, with the base clusters of all."""
-    own = Compressed._from_codes(sample.labels, found.categories, found.names, None, weights)
+    own = from_codes(sample.labels, found.categories, found.names, None, weights, kind=Compressed)
     own.rows = own.inverse = np.arange(sample.size)
     return own
 

@@ -181,7 +181,7 @@ class DaskEnsemble(NamedClusterings):
     @cached_property
     def found(self) -> Found:
         """The result of one pass over the labels."""
-        return find_distinct(self)
+        return find_distinct(self, remember=self._keep_places)
 
     def blocks(self) -> list[Delayed]:
         """Return the labels of each block of rows, as tasks."""
@@ -227,6 +227,17 @@ def counted(collection: Any, what: str) -> tuple[int, ...]:
         "array, or frame.to_dask_array(lengths=True), beforehand tells them.",
     )
     return tuple(collect([call(len, block) for block in blocks]))
+
+
+def made_by_members(ensemble: DaskEnsemble, indexes: list[Delayed] | None) -> None:
+    """Note that base models label the rows, which takes long, and the index of the frame that they label."""
+    ensemble._indexes = indexes
+    ensemble._keep_places = True  # four bytes per row, instead of labeling every row a second time
+
+
+def lazy_weights(ensemble: DaskEnsemble) -> Any:
+    """The weights of the objects, lazy; None if there are none."""
+    return ensemble._weights
 
 
 def framed(columns: dict[str, da.Array], indexes: list[Delayed] | None) -> Any:

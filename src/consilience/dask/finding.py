@@ -14,7 +14,8 @@ from dask.delayed import Delayed
 
 from .._base.parameters import check_range
 from .._data.ensemble import Ensemble as LocalEnsemble
-from .._data.ensemble import question_labels
+from .._data.ensemble import question_labels, stand_for
+from .._data.named import given_names
 from .._evidence.prediction import codes_of
 from .._kernels.labels.distinct import RowTable
 from .._kernels.runtime.memory import available_memory
@@ -67,17 +68,18 @@ class Found:
     positions: list[Delayed] | None = None
 
 
-def find_distinct(ensemble: DaskEnsemble) -> Found:
+def find_distinct(ensemble: DaskEnsemble, *, remember: bool) -> Found:
     """Find the distinct rows in one pass over the labels.
 
-    Tables of blocks are merged in a fixed tree, a few at a time, while they fit into one place.
+    Tables of blocks are merged in a fixed tree, a few at a time, while they fit into one place. ``remember``
+    keeps the distinct row of each object, four bytes, instead of reading its labels again.
     """
     _ensure_blocks_fit(ensemble)
     found = Found()
     found.limit = _limit(ensemble)
     weights = ensemble.weights_of_blocks()
-    found.exponent = _look_at_weights(ensemble, weights)
-    remember = _remembers(ensemble)
+    found.exponent = _look_at_weights(weights)
+    remember = remember or _remembers(ensemble)
     make = tables.table_and_places if remember else tables.table_of
     parts_of = zip(ensemble.blocks(), weights, ensemble.declared())
     tasks = [call(make, block, own, found.exponent, said) for block, own, said in parts_of]
@@ -114,12 +116,12 @@ def _bring(found: Found, table: Table, ensemble: DaskEnsemble) -> None:
             f"sample_weight has too wide a range: beside a weight of {weights.max():g}, some distinct "
             "objects weigh nothing. Leave out the lightest, or raise their weights."
         )
-    found.names = ensemble._names or table.names
+    found.names = given_names(ensemble) or table.names
     _say_twins(table.categories, found.names)
     found.categories, found.first, found.size = table.categories, table.first, table.size
     found.weight, found.buckets = float(weights.sum()), []
-    found.whole = tables.as_ensemble(table, weights, found.names, ensemble._recipes)
-    found.whole._stands_for = table.n
+    found.whole = tables.as_ensemble(table, weights, found.names, ensemble.recipes)
+    stand_for(found.whole, table.n)
     if 2 * table.size > table.n:
         question_labels(found.whole, told=found.names is not None)
 
@@ -143,7 +145,7 @@ def _deal(found: Found, parts: list[Delayed], sizes: list[int], ensemble: DaskEn
     for _, _, unseen, first in summary:
         if unseen:
             _refuse_unseen(unseen, first)
-    found.names = ensemble._names or next((names for _, _, names in facts if names is not None), None)
+    found.names = given_names(ensemble) or next((names for _, _, names in facts if names is not None), None)
     _say_twins(found.categories, found.names)
 
 
@@ -189,9 +191,9 @@ def _weight_facts(weights: Any) -> tuple:
 # -------------------------------------------------------------------------------------------------------
 
 
-def _look_at_weights(ensemble: DaskEnsemble, weights: list[Any]) -> int | None:
+def _look_at_weights(weights: list[Any]) -> int | None:
     """Check the weights, and return the exponent below which they are cut to limbs."""
-    if ensemble._weights is None:
+    if all(own is None for own in weights):
         return None
     found = collect([call(_weight_facts, own) for own in weights])
     low, high = min(f[0] for f in found), max(f[1] for f in found)
@@ -214,12 +216,9 @@ def _limit(ensemble: DaskEnsemble) -> int:
 
 
 def _remembers(ensemble: DaskEnsemble) -> bool:
-    """Whether to keep the distinct row of each object, four bytes, instead of reading its labels again.
-
-    This is so if base models label the rows, which takes long, and if there is enough memory.
-    """
-    if ensemble._keep_places or not ensemble.knows_lengths:
-        return ensemble._keep_places
+    """Whether there is memory to keep the distinct row of each object."""
+    if not ensemble.knows_lengths:
+        return False
     free = memory_in_all()
     return free is not None and 4.0 * sum(ensemble.lengths) <= _REMEMBERED * free
 

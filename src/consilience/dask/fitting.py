@@ -18,6 +18,8 @@ import numpy as np
 from .._base.estimator import take_over
 from .._data.distinct import Compressed
 from .._data.ensemble import Ensemble as LocalEnsemble
+from .._data.ensemble import from_codes
+from .._data.named import given_names
 from .._evidence.prediction import Predictor, codes_of
 from .._kernels.runtime.threads import one_blas_thread, one_thread
 from .._results.model import hold
@@ -25,7 +27,7 @@ from ..consensus import learn, predictor_of
 from ..errors import InputError, LowAgreementWarning, NotEnoughMemoryError, warn
 from . import tables
 from .blocks import fit_in_blocks, goes_in_blocks, heaviest_table
-from .ensemble import DaskEnsemble, framed, stacked
+from .ensemble import DaskEnsemble, framed, lazy_weights, stacked
 from .finding import Found
 from .graphs import Declared, blocks_of, call, share, without_names
 from .tables import Table
@@ -184,7 +186,9 @@ def _make_lazy(model: Any, local: Any, lazy: DaskEnsemble, names: tuple[str, ...
         for name in names:
             vars(model).pop(f"{name}_", None)
         if model.coverage_ < 1:  # sizes counted only the heaviest
-            counted = da.bincount(model.labels_ + 1, weights=lazy._weights, minlength=model.n_clusters_ + 1)
+            counted = da.bincount(
+                model.labels_ + 1, weights=lazy_weights(lazy), minlength=model.n_clusters_ + 1
+            )
             model.cluster_sizes_ = counted[1:]
         return
     inverse = lazy.lazily(_positions(lazy, predictor), dtype=np.int32, name="rows")
@@ -195,9 +199,8 @@ def _make_lazy(model: Any, local: Any, lazy: DaskEnsemble, names: tuple[str, ...
         else:
             delattr(model, f"{name}_")
     own = local.distinct_
-    called = own.clustering_names if own.has_names else None
-    model.distinct_ = Signatures._from_codes(
-        own.labels, own.categories, called, None, own.sample_weight, own.recipes
+    model.distinct_ = from_codes(
+        own.labels, own.categories, given_names(own), None, own.sample_weight, own.recipes, kind=Signatures
     )
     model.distinct_.rows, model.distinct_.inverse = lazy.found.first, inverse
 

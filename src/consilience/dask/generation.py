@@ -25,6 +25,7 @@ from .._base.parameters import Integer, check
 from .._base.rng import draw_seeds, make_rng
 from .._data.ensemble import Ensemble as LocalEnsemble
 from .._data.features import Features
+from .._data.named import given_names
 from .._kernels.labels.codes import code_dtype
 from .._kernels.runtime.threads import one_blas_thread, one_thread
 from .._members.labeling import label_rows
@@ -36,7 +37,7 @@ from ..consensus import predictor_of
 from ..errors import InputError
 from ..generate import generator as look_up
 from .engine import active_client, collect, ensure_task_fits
-from .ensemble import DaskEnsemble, counted, in_memory, stacked
+from .ensemble import DaskEnsemble, counted, in_memory, lazy_weights, made_by_members, stacked
 from .graphs import Declared, Scattered, blocks_of, call, indexes_of, share, without_names
 
 #: Rows that members are fitted to.
@@ -153,7 +154,7 @@ class Rows:
             )
         weights = None
         if sample_weight is not None:
-            weights = DaskEnsemble(_one_column(X), sample_weight=sample_weight)._weights
+            weights = lazy_weights(DaskEnsemble(_one_column(X), sample_weight=sample_weight))
         rows = cls(blocks, tuple(int(n) for n in known), int(X.shape[1]), weights)
         rows.indexes = indexes_of(X) if frame else None
         return rows
@@ -227,7 +228,7 @@ def labeled(
     m = len(members)
     tasks = [call(_label, block, said, held) for block, said in zip(rows.blocks, rows.declared())]
     codes = stacked(tasks, rows.lengths, dtype=np.dtype(dtype), width=m, name="members")
-    names = fitted.clustering_names if fitted.has_names else None
+    names = given_names(fitted)
     ensemble = DaskEnsemble(
         codes,
         clustering_names=names,
@@ -236,8 +237,7 @@ def labeled(
         recipes=fitted.recipes,
         base_models=members,
     )
-    ensemble._indexes = rows.indexes
-    ensemble._keep_places = True  # four bytes per row, instead of labeling every row a second time
+    made_by_members(ensemble, rows.indexes)
     return ensemble
 
 

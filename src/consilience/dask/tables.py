@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from .._data.ensemble import Ensemble, question_labels
+from .._data.ensemble import Ensemble, from_codes, question_labels, unquestioned
 from .._data.labels import encode
+from .._data.named import given_names
 from .._kernels.labels.codes import code_dtype
 from .._kernels.labels.distinct import hash_rows, unique_rows
 from .._kernels.runtime.sums import LIMBS, from_limbs, to_limbs
@@ -78,13 +79,13 @@ def table_and_places(
     if len(block) == 0:
         return _nothing(block.shape[1], 1 if weights is None or exponent is None else LIMBS)
     with one_thread(), one_blas_thread():
-        ensemble = without_names(Ensemble._unquestioned, block)
+        ensemble = without_names(unquestioned, block)
         n = ensemble.n_samples
         rows, inverse = unique_rows(ensemble.labels, n_jobs=1)
         if rows.size > n // 2 and n >= _MANY:
             _refuse_what_is_none(ensemble)
         units = _units(weights, exponent, inverse, rows.size, n)
-        names = ensemble.clustering_names if ensemble.has_names else None
+        names = given_names(ensemble)
         table = Table(ensemble.labels[rows], ensemble.categories, units, rows, n, names)
         return table, inverse.astype(np.int32)
 
@@ -270,4 +271,4 @@ def heaviest_rows(table: Table, weights: np.ndarray, most: int) -> np.ndarray:
 def as_ensemble(table: Table, weights: np.ndarray, names: list[str] | None, recipes: Any = None) -> Ensemble:
     """The distinct rows as an ordinary ensemble of weighted objects."""
     labels = np.ascontiguousarray(table.labels)
-    return Ensemble._from_codes(labels, table.categories, names, None, weights, recipes)
+    return from_codes(labels, table.categories, names, None, weights, recipes)

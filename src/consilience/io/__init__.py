@@ -15,10 +15,9 @@ from ._atomic import atomic_write as atomic_write
 from ._atomic import check_writable
 from ._models import load, save
 from ._read_annotations import Annotations, read_annotations
-from ._read_features import read_features
+from ._read_features import Table, read_features
 from ._read_labels import read_labels
 from ._source import names_in
-from ._table import Table
 from ._write import write_ensemble, write_features, write_labels, write_table
 
 if TYPE_CHECKING:  # for editors and type checkers

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._base.names import check_unique
 from .._base.parameters import listed
+from .._data.ensemble import unquestioned
 from .._data.labels import Coded, Columns, Stored
 from .._kernels.runtime.floats import as_floats
 from .._kernels.runtime.memory import ensure_fits
@@ -124,7 +125,7 @@ def read_labels(
     held = Columns(raw.columns) if raw.matrix is None else Stored(raw.matrix)
     try:
         ensemble = Ensemble(
-            held if least_rows > 1 else Ensemble._unquestioned(held),
+            held if least_rows > 1 else unquestioned(held),
             clustering_names=raw.names,
             sample_names=raw.row_names,
             sample_weight=raw.weights,

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar, cast, final
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.estimator import BaseMethod, Solution, check_n_clusters, declared
+from .._base.estimator import BaseMethod, Solution, check_n_clusters, declared, keep, with_parameters
 from .._base.parameters import NClusters, check_parameters
 from .._base.rng import make_rng
 from .._kernels.runtime.memory import refusing
@@ -150,7 +150,7 @@ class BaseMultitask(BaseMethod):
         what = f"{type(self).__name__} on {n} examples with {d} features"
         remedy = "use subspace='reconstruction', a sparse X, or fewer features"
         with refusing(what, remedy), one_blas_thread():
-            solution = self._with(parameters)._fit(tasks, rng)
+            solution = with_parameters(self, parameters)._fit(tasks, rng)
             self._store(solution, tasks)
         return self
 
@@ -207,7 +207,7 @@ class BaseMultitask(BaseMethod):
             name: [each[by_size] for each in value] if isinstance(value, list) else value[by_size]
             for name, value in solution.per_center.items()
         }
-        self._keep(solution, learned)
+        keep(self, solution, learned)
 
     # What users do next ------------------------------------------------------------------------------------
 

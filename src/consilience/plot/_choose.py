@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._choosing.statistics import changes
+from .._choosing.study import with_pairs
 from ..errors import InputError
 from ..metrics import align
 from .style import axes, color, plain
@@ -379,7 +380,7 @@ def _title(k: int, verdict: str) -> str:
 
 def _with_clusterings(study: Any) -> list[int]:
     """The k that have clusterings of their own."""
-    found = [k for k in study.n_clusters_tried.tolist() if k in study._pairs]
+    found = with_pairs(study)
     if not found:
         raise InputError(
             f"No two clusterings have the same number of clusters among {study.n_clusters_tried.tolist()}, "

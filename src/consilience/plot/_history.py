@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._results.model import pacing_of
 from .._results.view import Fitted
 from ..errors import InputError
 from .style import axes, needs_log, plain
@@ -131,7 +132,7 @@ class PacingDisplay:
         name = type(fitted.method).__name__
         if not fitted.is_paced:
             raise InputError(f"{name} is not self-paced: its history says nothing about admitted evidence.")
-        pacing, terms = fitted.method._pacing, fitted.terms
+        pacing, terms = pacing_of(fitted.method), fitted.terms
         share = pacing.share(terms, fitted.distinct.sample_weight.sum())
         stage = np.arange(1, len(share) + 1)
         if pacing.stage is not None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
+from consilience._data.soft import incidence_of
 from consilience.consensus._labels.soft_vote import objective, update_B, update_M
 
 
@@ -35,7 +36,7 @@ def test_objective_and_M(seed):
     rng, c = np.random.default_rng(seed), 3
     groups = rng.integers(0, c, soft.n_base_clusters)
     groups[:2], groups[2:5] = [0, 2], [2, 0, 1]  # of clusterings with at most c clusters no two share a group
-    rows, seen = soft._incidence, soft.masses.sum(axis=1)
+    rows, seen = incidence_of(soft), soft.masses.sum(axis=1)
     M = update_M(rows, groups, c, seen)
     np.testing.assert_allclose(M.sum(axis=1), 1)
     Y = soft.indicator().toarray()

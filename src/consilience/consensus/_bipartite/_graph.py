@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..._data.soft import incidence_of
 from ..._kernels.eigen import eigenpairs
 from ..._kernels.labels.incidence import Memberships
 from ..._kernels.pairs.components import components
@@ -259,7 +260,7 @@ def merge_copies(
     their clusterings saw the same objects, as is needed where a missing label is no evidence.
     """
     K = ensemble.contingency_sparse().tocoo()
-    soft = isinstance(ensemble._incidence, Memberships)
+    soft = isinstance(incidence_of(ensemble), Memberships)
     sizes = K.tocsr().diagonal() if soft else ensemble.cluster_sizes()
     equal = K.data >= (1 - 1e-12) * np.maximum(sizes[K.row], sizes[K.col])
     if same_view and ensemble.has_missing:
@@ -335,7 +336,7 @@ class Graph:
         first = np.unique(self.column, return_index=True)[1]
         self.sizes = ensemble.cluster_sizes()[first]
         codes: Any
-        if isinstance(ensemble._incidence, Memberships):
+        if isinstance(incidence_of(ensemble), Memberships):
             codes = sp.csr_array(sp.csc_array(ensemble.indicator())[:, first])
         else:
             codes = ensemble.global_labels()

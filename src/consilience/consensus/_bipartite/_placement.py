@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from ..._data.soft import incidence_of
 from ..._evidence.table import Evidence
 from ..._kernels.cut.partition import exactly
 from ..._kernels.pairs.components import components
@@ -36,7 +37,7 @@ def rejoin(labels: np.ndarray, ensemble) -> np.ndarray:
     while (lost := np.flatnonzero(labels < 0)).size:
         table = Evidence(ensemble, labels).table
         share = table / np.maximum(table.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-        votes = ensemble._incidence[lost].gather(share)
+        votes = incidence_of(ensemble)[lost].gather(share)
         heard = votes.max(axis=1) > 0
         if not heard.any():  # they share no cluster with anyone placed: to the largest
             placed = labels >= 0

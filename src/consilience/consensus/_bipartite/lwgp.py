@@ -27,6 +27,7 @@ import numpy as np
 
 from ..._base.estimator import declared
 from ..._base.parameters import MinClusterSize, NInit, NJobs, Real, Seed
+from ..._data.soft import incidence_of
 from ..._evidence.table import trust_by_reliability
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.transfer import transfer_cut_of
@@ -89,7 +90,7 @@ class LWGP(BaseConsensus):
     _remedy = "use fewer or coarser clusterings"
 
     def _fit(self, ensemble, rng):
-        incidence, weights = ensemble._incidence, ensemble.sample_weight
+        incidence, weights = incidence_of(ensemble), ensemble.sample_weight
         eci = incidence.reliability(weights, self.instability_tolerance, n_jobs=self.n_jobs)
         count = min(self.n_clusters, ensemble.n_base_clusters)
         found = transfer_cut_of(incidence, weights, eci, count, n_jobs=self.n_jobs)

@@ -30,6 +30,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..._base.estimator import declared
 from ..._base.parameters import Choice, MinClusterSize, NJobs, Real, Tol
 from ..._base.progress import progress
+from ..._data.pairs import pattern_size
 from ..._evidence.table import Evidence, share_out
 from ..._kernels.cut.partition import compact, split_clusters
 from ..._kernels.pairs.linkage import cut_tree, merge_tree_inplace
@@ -147,7 +148,7 @@ def make_pairs(ensemble, *, n_jobs=-1, sparse: bool | None = None, solver: bool 
         # Where the pairs of all objects would not fit, counting those ever together ends with the first too
         # many.
         enough = how_many_fit(each) if u * u > how_many_fit(_DENSE_BYTES) else np.inf
-        pairs = ensemble._pattern_size(n_jobs=n_jobs, enough=enough)
+        pairs = pattern_size(ensemble, n_jobs=n_jobs, enough=enough)
         sparse = pairs < _SPARSE_BELOW * u * u
     store = each * pairs if sparse else _DENSE_BYTES * u * u
     ensure_fits(

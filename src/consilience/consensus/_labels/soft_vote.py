@@ -28,6 +28,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ..._base.estimator import declared
 from ..._base.parameters import MaxIter, MinClusterSize, NInit, NJobs, Seed
+from ..._data.soft import incidence_of
 from ..._evidence.table import Evidence
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.partition import one_hot
@@ -186,7 +187,7 @@ class SoftVote(BaseConsensus):
         """The loop, from T (k, c): what base clusters share with the groups of a start."""
         c, rows, weights, offsets = (
             self.n_clusters,
-            ensemble._incidence,
+            incidence_of(ensemble),
             ensemble.sample_weight,
             ensemble.offsets,
         )
@@ -207,7 +208,7 @@ class SoftVote(BaseConsensus):
 
     def _starts(self, ensemble: Any, rng: np.random.Generator) -> list[np.ndarray]:
         """Tables (k, c) of a cut of the graph, and of base clusterings with n_clusters clusters."""
-        c, rows, weights = self.n_clusters, ensemble._incidence, ensemble.sample_weight
+        c, rows, weights = self.n_clusters, incidence_of(ensemble), ensemble.sample_weight
         seeds = rng.integers(2**31, size=self.n_init).tolist()
         k = ensemble.n_base_clusters
         cut = transfer_cut_of(rows, weights, np.ones(k), min(c, k), n_jobs=self.n_jobs)
