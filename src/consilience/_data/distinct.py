@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,42 +13,53 @@ from ..errors import InputError
 from .ensemble import Ensemble, from_codes, objects_behind, stand_for
 from .named import given_names
 
+Own = TypeVar("Own", bound="OfObjects")
 
-class Compressed(Ensemble):
-    """The distinct rows of an ensemble, with weights: what the methods work on.
+
+class OfObjects:
+    """Distinct rows that stand for objects: how they map back to these.
 
     Attributes
     ----------
-    weights : array (u,)
-        Total weight of the objects with this row.
     inverse : array (n,)
         Row of every original object: ``compressed.labels[compressed.inverse]`` are the original labels.
     rows : array (u,)
         The first original object with each row.
     """
 
-    _remedy_for_pairs = "use coassociation_blocks()"
     inverse: np.ndarray
     rows: np.ndarray
 
-    def distinct(self, *, n_jobs: int | None = -1) -> Compressed:
+    def distinct(self: Own, *, n_jobs: int | None = -1) -> Own:
         """Itself, because rows are distinct already."""
         return self
 
-    def with_weights(self, weights: np.ndarray) -> Compressed:
-        """The same rows with other weights."""
-        other = from_codes(
-            self._labels, self._categories, self._names, None, weights, self._recipes, kind=Compressed
-        )
-        other.rows, other.inverse = self.rows, self.inverse
-        return other
+    def expand(self, values: Any) -> Any:
+        """Values per distinct row (array or sparse rows) copied to the original objects."""
+        return values[self.inverse]
 
-    @classmethod
-    def regrouped(cls, other: Compressed, rows: np.ndarray, inverse: np.ndarray) -> Compressed:
-        """The same rows for the objects given by ``inverse``; ``rows`` are the first object of each."""
-        self = other.with_weights(other.sample_weight)
+    def standing_for(self: Own, rows: np.ndarray, inverse: np.ndarray) -> Own:
+        """Itself, for the objects given by ``inverse``; ``rows`` are the first object of each."""
+        inverse.setflags(write=False)
         self.rows, self.inverse = rows, inverse
         return self
+
+    def in_order(self, other: Own, row_order: np.ndarray) -> Own:
+        """The other, whose rows are those of this one in this order, for the same objects."""
+        return other.standing_for(self.rows[row_order], inverted(row_order)[self.inverse])
+
+
+class Compressed(OfObjects, Ensemble):
+    """The distinct rows of an ensemble, with their total weights: what the methods work on."""
+
+    _remedy_for_pairs = "use coassociation_blocks()"
+
+    def with_weights(self, weights: np.ndarray) -> Compressed:
+        """The same rows with other weights."""
+        other: Compressed = from_codes(
+            self._labels, self._categories, self._names, None, weights, self._recipes, kind=Compressed
+        )
+        return other.standing_for(self.rows, self.inverse)
 
     def _to_parts(self) -> dict[str, Any]:
         """The parts of an ensemble, and the maps back to its objects."""
@@ -58,24 +69,8 @@ class Compressed(Ensemble):
     def _from_parts(cls, parts: Mapping[str, Any]) -> Compressed:
         made = super()._from_parts(parts)
         assert isinstance(made, Compressed)
-        inverse, rows = parts["inverse"], parts["rows"]
-        if (
-            rows.shape != (made.n_samples,)
-            or rows.dtype.kind + inverse.dtype.kind != "ii"
-            or inverse.ndim != 1
-        ):
-            raise InputError(
-                f"{rows.shape} rows and {inverse.shape} objects for {made.n_samples} distinct ones."
-            )
-        _check_within(inverse, made.n_samples, "inverse")
-        _check_within(rows, inverse.size, "rows")
-        inverse.setflags(write=False)
-        made.inverse, made.rows = inverse, rows
-        return made
-
-    def expand(self, values: Any) -> Any:
-        """Values per distinct row (array or sparse rows) copied to the original objects."""
-        return values[self.inverse]
+        check_maps(parts["rows"], parts["inverse"], made.n_samples)
+        return made.standing_for(parts["rows"], parts["inverse"])
 
     def canonical(self) -> tuple[Compressed, np.ndarray, np.ndarray, np.ndarray]:
         """The same ensemble in an order that depends only on its content.
@@ -102,20 +97,30 @@ class Compressed(Ensemble):
             cluster_order.append(self.offsets[i] + old)
         categories = [np.arange(len(self._categories[i])) for i in column_order]
         ordered = from_codes(labels, categories, weights=self.sample_weight[row_order], kind=Compressed)
-        inverse_order = np.empty(row_order.size, np.int64)
-        inverse_order[row_order] = np.arange(row_order.size)
-        ordered.rows, ordered.inverse = self.rows[row_order], inverse_order[self.inverse]
-        return ordered, row_order, column_order, np.concatenate(cluster_order)
+        return self.in_order(ordered, row_order), row_order, column_order, np.concatenate(cluster_order)
 
 
 def compressed(parent: Ensemble, rows: np.ndarray, inverse: np.ndarray, weights: np.ndarray) -> Compressed:
     """The rows of an ensemble at these positions, which are distinct, for all its objects."""
     names, recipes = given_names(parent), parent.recipes
     made = from_codes(parent.labels[rows], parent.categories, names, None, weights, recipes, kind=Compressed)
-    inverse.setflags(write=False)
-    made.rows, made.inverse = rows, inverse
     stand_for(made, objects_behind(parent))
-    return made
+    return made.standing_for(rows, inverse)
+
+
+def inverted(order: np.ndarray) -> np.ndarray:
+    """The place of every row in an order of all of them."""
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return place
+
+
+def check_maps(rows: np.ndarray, inverse: np.ndarray, u: int) -> None:
+    """Raise unless these map u distinct rows to objects and back, as compiled code requires."""
+    if rows.shape != (u,) or rows.dtype.kind + inverse.dtype.kind != "ii" or inverse.ndim != 1:
+        raise InputError(f"{rows.shape} rows and {inverse.shape} objects for {u} distinct ones.")
+    _check_within(inverse, u, "inverse")
+    _check_within(rows, inverse.size, "rows")
 
 
 def _check_within(positions: np.ndarray, end: int, name: str) -> None:

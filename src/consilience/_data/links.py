@@ -17,11 +17,10 @@ from scipy.sparse.csgraph import connected_components
 from .._base.parameters import listed
 from .._kernels.labels.incidence import Memberships
 from ..errors import InputError
-from .distinct import Compressed
 from .ensemble import Ensemble, from_codes
 from .labels import drop_unused
 from .named import given_names
-from .soft import SoftCompressed, SoftEnsemble, from_memberships, incidence_of
+from .soft import SoftEnsemble, from_memberships, incidence_of
 
 _TIED = 1e-12  # relative difference of weights that counts as rounding
 
@@ -87,8 +86,8 @@ def join(ensemble: Ensemble | SoftEnsemble, groups: np.ndarray, *, n_jobs: int |
             "see them, or has them in different clusters of equal weight. Give one of them more weight, or "
             "leave the link out."
         )
-    kind = SoftCompressed if isinstance(joined, SoftCompressed) else Compressed
-    return kind.regrouped(joined, first[joined.rows], joined.inverse[groups])
+    made = joined.with_weights(joined.sample_weight)
+    return made.standing_for(first[joined.rows], joined.inverse[groups])
 
 
 def _pooled_labels(labels, groups, first, counts, weights) -> np.ndarray:

@@ -27,16 +27,16 @@ from .._kernels.labels.incidence import Labels, Memberships, row_sums, unequal_r
 from .._kernels.runtime.memory import ensure_fits
 from .._kernels.runtime.threads import map_blocks
 from ..errors import InputError
-from .distinct import total_weights
+from .distinct import OfObjects, check_maps, total_weights
 from .ensemble import Ensemble
-from .named import Named, given_names
+from .named import NamedObjects, given_names
 from .soft_intake import WHOLE, take_in, without_empty
 
 _BLOCK_BYTES = 1 << 25  # in one row block of a matrix of pairs
 _HASHED = 1 << 14  # rows at a time
 
 
-class SoftEnsemble(Named):
+class SoftEnsemble(NamedObjects):
     """Several soft clusterings of the same objects.
 
     Memberships are for instance probabilities, topic shares, fuzzy memberships or ancestry coefficients.
@@ -338,35 +338,21 @@ def from_memberships(
     return made
 
 
-class SoftCompressed(SoftEnsemble):
+class SoftCompressed(OfObjects, SoftEnsemble):
     """The distinct rows of a soft ensemble, with weights: what the methods work on.
 
     It is like :class:`~consilience._data.distinct.Compressed`.
     """
 
-    inverse: np.ndarray
-    rows: np.ndarray
-
     @classmethod
     def _of(cls, parent: SoftEnsemble, Y, rows, inverse, weights) -> SoftCompressed:
         self = cls.__new__(cls)
         self._set(Y, parent.offsets, parent.columns, parent.widths, parent._names, None, weights)
-        inverse.setflags(write=False)
-        self.rows, self.inverse = rows, inverse
-        return self
-
-    def distinct(self, *, n_jobs: int | None = -1) -> SoftCompressed:
-        """Itself, because rows are distinct already."""
-        return self
+        return self.standing_for(rows, inverse)
 
     def with_weights(self, weights: np.ndarray) -> SoftCompressed:
         """The same rows with other weights."""
         return SoftCompressed._of(self, self._Y, self.rows, self.inverse, weights)
-
-    @classmethod
-    def regrouped(cls, other: SoftCompressed, rows: np.ndarray, inverse: np.ndarray) -> SoftCompressed:
-        """The same rows for the objects given by ``inverse``; ``rows`` are the first object of each."""
-        return cls._of(other, other._Y, rows, inverse, other.sample_weight)
 
     def _to_parts(self) -> dict[str, Any]:
         """Its parts, for files of models; :meth:`_from_parts` makes it again."""
@@ -384,31 +370,22 @@ class SoftCompressed(SoftEnsemble):
         )
         kept = [len(own) for own in columns]
         fits = (
-            {offsets.dtype.kind, widths.dtype.kind, rows.dtype.kind, inverse.dtype.kind} == {"i"}
+            offsets.dtype.kind + widths.dtype.kind == "ii"
             and np.array_equal(offsets, np.concatenate([[0], np.cumsum(kept, dtype=np.int64)]))
             and Y.shape == (rows.size, offsets[-1])
-            and rows.ndim == inverse.ndim == 1
             and widths.shape == (len(kept),)
             and (names is None or len(names) == len(kept))
             and Y.dtype == np.float64
             and bool(((Y.data > 0) & (Y.data <= 1 + 1e-9)).all())
-            and min(inverse.min(), rows.min()) >= 0
-            and inverse.max() < rows.size
-            and rows.max() < inverse.size
         )
         if not fits:
             raise InputError(
                 f"memberships of shape {Y.shape} in {len(kept)} clusterings do not fit together."
             )
+        check_maps(rows, inverse, Y.shape[0])
         self = cls.__new__(cls)
         self._set(Y, offsets, columns, widths, names, None, check_weights(parts["weights"], rows.size))
-        inverse.setflags(write=False)
-        self.rows, self.inverse = rows, inverse
-        return self
-
-    def expand(self, values: Any) -> Any:
-        """Values per distinct row (array or sparse rows) copied to the original objects."""
-        return values[self.inverse]
+        return self.standing_for(rows, inverse)
 
     def canonical(self) -> tuple[SoftCompressed, np.ndarray, np.ndarray, np.ndarray]:
         """The same in an order that depends only on its content, and that order.
@@ -439,10 +416,7 @@ class SoftCompressed(SoftEnsemble):
         ordered._set(
             Y, offsets, [np.arange(w) for w in widths], widths, None, None, self.sample_weight[row_order]
         )
-        back = np.empty(row_order.size, np.int64)
-        back[row_order] = np.arange(row_order.size)
-        ordered.rows, ordered.inverse = self.rows[row_order], back[self.inverse]
-        return ordered, row_order, column_order, cluster_order
+        return self.in_order(ordered, row_order), row_order, column_order, cluster_order
 
 
 def _draw(block: sp.csr_array, chance: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ from .._base.parameters import (
 )
 from .._base.progress import announce, loops_shown
 from .._base.rng import make_rng
-from .._data.distinct import Compressed
+from .._data.distinct import Compressed, inverted
 from .._data.ensemble import Ensemble, as_ensemble, objects_behind, say_unseen
 from .._data.features import Features
 from .._data.frames import library_of
@@ -465,8 +465,7 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
         assert trust is None or ((trust >= 0).all() and abs(trust.sum() - 1) < 1e-9), (
             f"{type(self).__name__} returned clustering_weights that are no shares: {trust}"
         )
-        back = np.empty_like(row_order)
-        back[row_order] = np.arange(row_order.size)  # from the order of `compressed` to the canonical one
+        back = inverted(row_order)  # from the order of `compressed` to the canonical one
         columns, clusters = np.argsort(column_order), np.argsort(cluster_order)
         labels = by_decreasing_size(solution.labels, canonical.sample_weight, tie_breaker=canonical.rows)
         user_labels = labels[back][compressed.inverse]

@@ -131,8 +131,7 @@ def heaviest_table(found: Found, most: int) -> Table:
 def _compressed(sample: Table, weights: np.ndarray, found: Found) -> Compressed:
     """The sample as distinct objects, with the base clusters of all."""
     own = from_codes(sample.labels, found.categories, found.names, None, weights, kind=Compressed)
-    own.rows = own.inverse = np.arange(sample.size)
-    return own
+    return own.standing_for(np.arange(sample.size), np.arange(sample.size))
 
 
 def _groups(labels: np.ndarray) -> list[np.ndarray]:
