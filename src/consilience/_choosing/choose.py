@@ -35,7 +35,6 @@ from .._kernels.runtime.threads import one_blas_thread
 from ..consensus import BaseConsensus, methods
 from ..errors import InputError, warn
 from ..generate import PREPARATIONS
-from .comparison import name_of, run_references
 from .conclusion import conclude
 from .description import Description
 from .material import (
@@ -48,6 +47,7 @@ from .material import (
     take_features,
 )
 from .range import FIRST, MOST, is_open, largest, look_at, numbers_to, proposals, range_for, wider
+from .references import name_of, run_references
 from .runs import make_generator
 from .study import ChooseKResult
 

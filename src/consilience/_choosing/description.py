@@ -20,7 +20,7 @@ from .runs import PAIRS, Measured
 from .statistics import (
     LINKED,
     Linked,
-    Pairs,
+    PairShares,
     changes,
     concordance,
     eigengaps,
@@ -53,7 +53,7 @@ class Description:
         self.combined: dict[int, Ensemble] = {}  # the clusterings that the consensus of k is of
         self.models: dict[int, Any] = {}  # the consensus of k, fitted where that does not take long
         self.labels: dict[int, np.ndarray] = {}
-        self.pairs: dict[int, Pairs] = {}
+        self.pairs: dict[int, PairShares] = {}
         self._linked: Linked | None = None
         self.columns: dict[str, np.ndarray] = {"n_clusters": settings.ks}
         self._describe_mixed(runs)

@@ -24,7 +24,7 @@ from .runs import (
     OBJECTS,
     Generator,
     Measured,
-    Plan,
+    StudyPlan,
     by_inner_products,
     ensemble_of,
     measure,
@@ -82,7 +82,7 @@ class Base(NamedTuple):
 class Runs(NamedTuple):
     """What runs on the features show."""
 
-    plan: Plan
+    plan: StudyPlan
     own: Measured
     inertia: np.ndarray  # (K,)
 
@@ -184,7 +184,7 @@ def make_clusterings(objects: Objects, settings: Settings) -> tuple[Base, Runs]:
     n, most = len(weights), int(ks[-1])
     top = widest_mixed(n, most, objects.features.distinct_rows(max(most, int(n**0.5) + 1)))
     fractions = settings.sample_fraction, settings.feature_fraction
-    plan = Plan(ks, settings.n_clusterings, *fractions, settings.generator, settings.seed, top)
+    plan = StudyPlan(ks, settings.n_clusterings, *fractions, settings.generator, settings.seed, top)
     labels, left = subsampled(X, weights, plan, 0, range(settings.n_clusterings), n_jobs=settings.n_jobs)
     unseen = np.flatnonzero((labels[:, :, 0] < 0).all(axis=0))
     if unseen.size:

@@ -163,7 +163,7 @@ def _one_seed(seed: list[int]) -> int:
     return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> np.uint64(33))
 
 
-class Plan(NamedTuple):
+class StudyPlan(NamedTuple):
     """What is run on each data set."""
 
     ks: np.ndarray  # rising
@@ -206,7 +206,7 @@ class Measured(NamedTuple):
 
 
 def subsampled(
-    X: Any, weights: np.ndarray, plan: Plan, data: int, members: range, *, n_jobs: int | None = 1
+    X: Any, weights: np.ndarray, plan: StudyPlan, data: int, members: range, *, n_jobs: int | None = 1
 ) -> tuple[np.ndarray, np.ndarray]:
     """(labels (members, n, K), log of the share of scatter that is left (members, K)).
 
@@ -248,7 +248,7 @@ def scatter_left(X: Any, labels: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return out
 
 
-def mixed(X: Any, weights: np.ndarray, plan: Plan, data: int) -> np.ndarray:
+def mixed(X: Any, weights: np.ndarray, plan: StudyPlan, data: int) -> np.ndarray:
     """(n, MIXED) labels of all objects; each member draws its k between 2 and ``plan.widest``."""
     ks = [int(plan.rng(MIXED_K, data, i).integers(2, plan.widest, endpoint=True)) for i in range(MIXED)]
     seeds = [[plan.seed, MIXED_START, data, i] for i in range(MIXED)]
@@ -268,7 +268,7 @@ def ensemble_of(labels: np.ndarray, weights: np.ndarray | None = None, names: An
 
 
 def measure(
-    labels: np.ndarray, left: np.ndarray, mixed_labels: np.ndarray, weights: np.ndarray, plan: Plan
+    labels: np.ndarray, left: np.ndarray, mixed_labels: np.ndarray, weights: np.ndarray, plan: StudyPlan
 ) -> Measured:
     """The statistics that are compared with references, from the first subsamples of a data set."""
     labels, left = labels[:REFERENCE_RUNS], left[:REFERENCE_RUNS]
@@ -283,7 +283,7 @@ def measure(
 
 
 def measure_reference(
-    number: int, draw: Callable[[np.random.Generator], Any], weights: np.ndarray, plan: Plan
+    number: int, draw: Callable[[np.random.Generator], Any], weights: np.ndarray, plan: StudyPlan
 ) -> Measured:
     """The same for the reference with this number, counted from 1."""
     X = draw(plan.rng(REFERENCE, number))

@@ -58,7 +58,7 @@ _LEAST_VALUE = 0.01
 _DIVIDES = 0.1
 
 
-class Pairs(NamedTuple):
+class PairShares(NamedTuple):
     """The distribution of co-association over pairs.
 
     counts : (m + 1, m + 1) H[t, s] of the module, as shares of the pairs seen together.
@@ -104,7 +104,7 @@ class Pairs(NamedTuple):
 
 def pairs_of(
     ensemble: Ensemble, *, n_pairs: int = 1_000_000, seed: Any = 0, n_jobs: int | None = -1
-) -> Pairs:
+) -> PairShares:
     """All pairs of up to EXACT_UP_TO distinct objects; otherwise a sample of ``n_pairs``."""
     rows = ensemble.distinct(n_jobs=n_jobs)
     if rows.n_samples <= EXACT_UP_TO:
@@ -115,17 +115,17 @@ def pairs_of(
     return _shares(H, float(np.sqrt(np.log(2 / _LEFT) / (2 * seen))))  # Dvoretzky, Kiefer and Wolfowitz
 
 
-def counted_pairs(labels: np.ndarray, weights: np.ndarray | None, *, n_jobs: int | None = -1) -> Pairs:
+def counted_pairs(labels: np.ndarray, weights: np.ndarray | None, *, n_jobs: int | None = -1) -> PairShares:
     """All pairs of objects with labels (u, m), equal ones too."""
     return _shares(pair_histogram(labels, weights, n_jobs=n_jobs), 0.0)
 
 
-def _shares(H: np.ndarray, band: float) -> Pairs:
+def _shares(H: np.ndarray, band: float) -> PairShares:
     total = H.sum()
     unseen = float(H[0, 0] / total) if total > 0 else 0.0
     H[0, 0] = 0.0
     seen = H.sum()
-    return Pairs(H / seen if seen > 0 else H, unseen, band)
+    return PairShares(H / seen if seen > 0 else H, unseen, band)
 
 
 def mean_ari(ensemble: Ensemble, *, n_jobs: int | None = -1) -> float:

@@ -16,7 +16,7 @@ from .._base.parameters import Choice, check, listed
 from .._data.ensemble import Ensemble
 from ..errors import InputError, need
 from .rule import Test
-from .statistics import Pairs
+from .statistics import PairShares
 
 #: The meaning of each column of the table, in the order of the columns.
 COLUMNS = {
@@ -159,7 +159,7 @@ class ChooseKResult:
     _combined: dict[int, Ensemble] = field(default_factory=dict)
     _models: dict[int, Any] = field(default_factory=dict)
     _labels: dict[int, np.ndarray] = field(default_factory=dict)
-    _pairs: dict[int, Pairs] = field(default_factory=dict)
+    _pairs: dict[int, PairShares] = field(default_factory=dict)
     _backend: str | None = None
 
     # What was found for one number of clusters ----------------------------------------------------------

@@ -49,7 +49,7 @@ class NamedClusterings(ABC):
             self._names = [str(name) for name in names]
 
 
-class Named(NamedClusterings):
+class NamedObjects(NamedClusterings):
     """Clusterings in memory, hard or soft, whose objects have names and weights, too."""
 
     _sample_names: list[Any] | None
@@ -100,6 +100,6 @@ def given_names(clusterings: NamedClusterings) -> list[str] | None:
     return clusterings._names
 
 
-def given_weights(ensemble: Named) -> np.ndarray | None:
+def given_weights(ensemble: NamedObjects) -> np.ndarray | None:
     """Weights of the objects, if they were given any."""
     return ensemble._weights

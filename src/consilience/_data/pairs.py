@@ -16,13 +16,13 @@ from .._kernels.pairs import coassociation as by_rows
 from .._kernels.runtime.memory import ensure_fits, how_many_fit
 from .._kernels.runtime.threads import blocks, map_blocks, map_tasks
 from ..errors import InputError
-from .named import Named
+from .named import NamedObjects
 
 _BLOCK_BYTES = 1 << 25  # in one row block of a pairwise matrix
 _BOUND_BY = 8  # clusterings; bounding the pattern by them takes a table of every two
 
 
-class WithPairs(Named):
+class WithPairs(NamedObjects):
     """What an ensemble says about pairs: methods of :class:`~consilience.Ensemble` that return matrices."""
 
     #: What to do if pairs of objects do not fit into memory.

@@ -172,7 +172,7 @@ def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], An
     Name -> (type, function from object to fields, function from fields to object).
     """
     from .._choosing.rule import Test
-    from .._choosing.statistics import Pairs
+    from .._choosing.statistics import PairShares
     from .._choosing.study import ChooseKResult, References
     from .._data.distinct import Compressed
     from .._data.ensemble import Ensemble
@@ -185,7 +185,7 @@ def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], An
     found: dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]] = {}
     for kind in (Ensemble, Compressed, SoftCompressed, Predictor, RowKeys, ChooseKResult):
         found[kind.__name__] = (kind, kind._to_parts, kind._from_parts)
-    plain = {cls.__name__: (cls, cls) for cls in (Plan, References, Test, Pairs)}
+    plain = {cls.__name__: (cls, cls) for cls in (Plan, References, Test, PairShares)}
     for name, (cls, make) in {**KINDS, **plain}.items():
         found[name] = (cls, _fields_of, partial(_made_of, make))
     return found

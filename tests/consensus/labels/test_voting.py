@@ -10,7 +10,7 @@ import pytest
 import consilience as cs
 from consilience._kernels.labels.grouping import alternate, label_rows
 from consilience.consensus._labels._shared import overall_shares
-from consilience.consensus._labels._votes import commonest, maps
+from consilience.consensus._labels.voting import commonest, maps
 
 from ...zoo import planted, same_partition
 from ..printed import row

@@ -19,9 +19,11 @@ N. Nguyen and R. Caruana, "Consensus clusterings", ICDM 2007.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from scipy.optimize import linear_sum_assignment
 
 from ..._base.estimator import declared
 from ..._base.parameters import Choice, MaxIter, MinClusterSize, NInit, NJobs, Seed
@@ -35,15 +37,47 @@ from ..._kernels.labels.grouping import (
     alternate,
     assign,
     best_start,
+    commonest_rows,
     fill_empty,
     label_rows,
 )
 from ..._kernels.labels.overlaps import overlap_matrix
 from .._base import BaseConsensus, Solution, by_decreasing_size
 from ._shared import disagreement, overall_shares
-from ._votes import commonest, maps
 
 _STARTS_LOOKED_AT = 50  # base clusterings with n_clusters clusters that are tried as starts
+
+
+def maps(table: np.ndarray, offsets: np.ndarray, match: str) -> np.ndarray:
+    """B (k, c), the groups to which base clusters are mapped, from Y' diag(w) R.
+
+    The map is one-to-one (unmatched clusters have no vote), many-to-one, or soft shares of every cluster.
+    """
+    if match == "soft":
+        sums = table.sum(axis=1, keepdims=True)
+        return table / np.where(sums > 0, sums, 1.0)
+    B = np.zeros(table.shape)
+    if match == "many-to-one":
+        B[np.arange(len(B)), table.argmax(axis=1)] = 1.0
+        return B
+    for first, last in pairwise(offsets):
+        clusters, groups = linear_sum_assignment(-table[first:last])
+        B[first + clusters, groups] = 1.0
+    return B
+
+
+def commonest(P: np.ndarray, offsets: np.ndarray) -> Costs:
+    """Costs for centers that are labels: 0 for the most common label of the group, 1 for others.
+
+    The lowest of equally common labels is taken.
+    """
+
+    def costs(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        T = np.ones(table.shape)
+        T[commonest_rows(table, offsets, P), np.arange(table.shape[1])] = 0.0
+        return T, np.zeros(table.shape[1])
+
+    return costs
 
 
 @declared
