@@ -18,7 +18,6 @@ from .rooms import PACKAGE
 ROOMS = rooms.declared()
 #: Private attributes that a file takes from a class or module of another one, and why it may.
 TAKEN = {
-    ("_base/parameters.py", "estimator._constraints"): "rules as data, which every estimator declares",
     ("io/_models.py", "kind._to_parts"): "what a file holds of a thing: each class says so by itself",
     ("io/_models.py", "kind._from_parts"): "how it is made again",
     ("_kernels/compile/cached.py", "jit._not_kept"): "both files are one: what jit has done so far",

@@ -12,8 +12,8 @@ from typing import Annotated, ClassVar
 import pytest
 from sklearn.base import clone
 
-from consilience._base.estimator import BaseMethod, declared
-from consilience._base.parameters import Choice, Integer, NJobs, Nothing, Real, check_parameters
+from consilience._base.estimator import BaseMethod, check_parameters, declared
+from consilience._base.parameters import Choice, Integer, NJobs, Nothing, Real
 from consilience.errors import InputError
 
 

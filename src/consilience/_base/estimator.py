@@ -20,7 +20,7 @@ from sklearn.exceptions import ConvergenceWarning
 from .. import _register
 from ..errors import InputError, warn
 from . import docstrings
-from .parameters import Rule
+from .parameters import Rule, check_all
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -63,6 +63,17 @@ else:
 Cls = TypeVar("Cls", bound=Any)
 #: The class whose method it is.
 Own = TypeVar("Own")
+
+
+def check_parameters(estimator: Any, **settled: Any) -> dict[str, Any]:
+    """The parameters of an estimator after all checks, with numbers of Python.
+
+    ``settled`` are values found for parameters that were left open.
+    """
+    parameters = {**estimator.get_params(deep=False), **settled}
+    rules = {name: estimator._rules[name] for name in parameters if name in estimator._rules}
+    check_all(parameters, rules)
+    return parameters | {name: rule.plain(parameters[name]) for name, rule in rules.items()}
 
 
 def check_n_clusters(n_clusters: Any, owner: str, remedy: str) -> None:

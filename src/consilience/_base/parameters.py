@@ -236,17 +236,6 @@ def check_all(values: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
         check(name, values[name], rule)
 
 
-def check_parameters(estimator: Any, **settled: Any) -> dict[str, Any]:
-    """The parameters of an estimator after all checks, with numbers of Python.
-
-    ``settled`` are values found for parameters that were left open.
-    """
-    parameters = {**estimator.get_params(deep=False), **settled}
-    rules = {name: estimator._rules[name] for name in parameters if name in estimator._rules}
-    check_all(parameters, rules)
-    return parameters | {name: rule.plain(parameters[name]) for name, rule in rules.items()}
-
-
 def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarray:
     """One finite, positive (or, if ``zero``, non-negative) weight per object, as a new float array."""
     import warnings

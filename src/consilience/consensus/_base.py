@@ -22,6 +22,7 @@ from .._base.estimator import (
     ClassNamePrefixFeaturesOutMixin,
     TransformerMixin,
     check_n_clusters,
+    check_parameters,
     declared,
     keep,
     with_parameters,
@@ -30,7 +31,6 @@ from .._base.estimator import Solution as BaseSolution
 from .._base.parameters import (
     LARGEST_SPREAD,
     NClusters,
-    check_parameters,
     check_weights,
     listed,
     relative_to_lightest,

@@ -9,8 +9,16 @@ from typing import Any, ClassVar, TypeVar, cast, final
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._base.estimator import BaseMethod, Solution, check_n_clusters, declared, keep, with_parameters
-from .._base.parameters import NClusters, check_parameters
+from .._base.estimator import (
+    BaseMethod,
+    Solution,
+    check_n_clusters,
+    check_parameters,
+    declared,
+    keep,
+    with_parameters,
+)
+from .._base.parameters import NClusters
 from .._base.rng import make_rng
 from .._kernels.runtime.memory import refusing
 from .._kernels.runtime.threads import one_blas_thread
