@@ -1,6 +1,6 @@
 """How time and memory of every consensus method grow with the number of distinct objects.
 
-Writes docs/growth.md.
+Writes docs/research/growth.md.
 
     python -m benchmarks growth                              measure what is not stored yet, then write the
                                                              page
@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from . import bench_which_method as cells
 from ._measure import ROOT
 
-PAGE = ROOT / "docs" / "growth.md"
+PAGE = ROOT / "docs" / "research" / "growth.md"
 SIZES = (*cells.SIZES, 1_000_000)
 BARS = "▁▂▃▄▅▆▇█"
 #: Seconds that the lowest and the highest bar stand for.

@@ -1,6 +1,6 @@
 """Every consensus method at its defaults: quality, time, memory and growth.
 
-Writes docs/which-method.md.
+Writes the tables of docs/which-method.md and docs/research/which-method.md.
 
     python -m reproduction run methods-pools methods-made --data DIR --out results/methods
     python -m benchmarks.bench_which_method --store results/methods     store the runs in results/quality.csv
@@ -41,7 +41,8 @@ from .bench_baselines import synthetic
 
 FOLDER = ROOT / "benchmarks" / "results"
 QUALITY, GROWTH = FOLDER / "quality.csv", FOLDER / "growth.csv"
-PAGE = ROOT / "docs" / "which-method.md"
+#: Where the tables stand: what to take for readers, all of it in the pages of research.
+CHOICE, PAGE = ROOT / "docs" / "which-method.md", ROOT / "docs" / "research" / "which-method.md"
 PROTOCOLS = ("methods-pools", "methods-made")
 MEASURES = {"nmi": "nmi_max", "ari": "ari", "acc": "acc"}
 SIZES = (1_000, 3_000, 10_000, 100_000)
@@ -482,46 +483,6 @@ def short_table(quality: list[dict[str, str]], growth: list[dict[str, str]], bes
     return "\n".join(lines)
 
 
-def whole_table(quality: list[dict[str, str]], growth: list[dict[str, str]], n: int = 10_000) -> str:
-    """Everything about a method in a line, best average rank first; what was not ranked comes last."""
-    names = compared(quality)
-    ranks = average_ranks(quality, whole_cases(quality, names), names)
-    means = shared_means(quality, whole_cases(quality, names), names)
-    grown, known = growth_by_method(growth), tells()
-    order = [*ranks, *(name for name in on_pages() if name not in ranks)]
-    lines = [
-        f"| method | average rank | NMI | n = {n:,} | grows as | random | tells beside labels and "
-        f"confidence |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for name in order:
-        cells = grown.get(name, {})
-        power = exponent(cells)
-        cut = known[name][:3]
-        more = f" and {len(known[name]) - 3} more" if len(known[name]) > 3 else ""
-        fields = [
-            f"`{name}`",
-            f"{ranks[name]:.1f}" if name in ranks else "–",
-            means[name][0] if name in ranks else "–",
-            cost(cells.get(n)),
-            f"n^{power:.1f}" if power is not None else "–",
-            "no" if is_deterministic(name) else "starts",
-            ", ".join(f"`{one}`" for one in cut) + more,
-        ]
-        lines.append(f"| {' | '.join(fields)} |")
-    return "\n".join(lines)
-
-
-def growth_table(rows: list[dict[str, str]]) -> str:
-    heads = " | ".join(f"{n:,}" for n in SIZES)
-    lines = [f"| method | {heads} | grows as |", "|---" * (len(SIZES) + 2) + "|"]
-    for name, cells in growth_by_method(rows).items():
-        power = exponent(cells)
-        shown = f"n^{power:.1f}" if power is not None else "–"
-        lines.append(f"| `{name}` | {' | '.join(cost(cells.get(n)) for n in SIZES)} | {shown} |")
-    return "\n".join(lines)
-
-
 #: Learned by every method, or about the run rather than the data.
 COMMON = frozenset(
     f"{name}_"
@@ -566,16 +527,6 @@ def tells() -> dict[str, list[str]]:
     return out
 
 
-def tells_table() -> str:
-    lines = ["| method | tells beside labels and confidence |", "|---|---|"]
-    lines += [
-        f"| `{name}` | {', '.join(f'`{one}`' for one in found)} |"
-        for name, found in tells().items()
-        if name in on_pages()
-    ]
-    return "\n".join(lines)
-
-
 # The page
 # ----------------------------------------------------------------------------------------------------
 
@@ -593,25 +544,38 @@ def between(text: str, mark: str, inside: str) -> str:
     return found
 
 
-def page(text: str) -> str:
-    """docs/which-method.md with the tables as stored."""
+def tables() -> dict[Path, dict[str, str]]:
+    """Page -> mark -> the table that stands there, as stored."""
     quality, growth = read(QUALITY), read(GROWTH)
-    text = between(text, "short", short_table(quality, growth))
-    text = between(text, "whole", whole_table(quality, growth))
-    text = between(text, "kinds", kinds_table(quality))
-    text = between(text, "quality", quality_table(quality))
-    text = between(text, "missing", missing_table(quality, growth))
-    text = between(text, "growth", growth_table(growth))
-    return between(text, "tells", tells_table())
+    return {
+        CHOICE: {"short": short_table(quality, growth)},
+        PAGE: {
+            "quality": quality_table(quality),
+            "kinds": kinds_table(quality),
+            "missing": missing_table(quality, growth),
+        },
+    }
 
 
-def write_page() -> None:
-    PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
+def pages() -> dict[Path, str]:
+    """The pages with the tables as stored."""
+    out = {}
+    for page, inside in tables().items():
+        text = page.read_text("utf-8")
+        for mark, table_of in inside.items():
+            text = between(text, mark, table_of)
+        out[page] = text
+    return out
+
+
+def write_pages() -> None:
+    for page, text in pages().items():
+        page.write_text(text, "utf-8")
 
 
 def run() -> list[dict]:
     grow()
-    write_page()
+    write_pages()
     rows = growth_by_method(read(GROWTH))
     return [
         {"method": name, **{f"n = {n:,}": cost(cells.get(n)) for n in SIZES}} for name, cells in rows.items()
@@ -631,5 +595,5 @@ if __name__ == "__main__":
     else:
         grow(given.methods, given.sizes)
     if PAGE.exists():
-        write_page()
+        write_pages()
     print(table(run() if not (given.store or given.methods or given.sizes) else []))

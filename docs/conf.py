@@ -106,11 +106,12 @@ html_show_sourcelink = False
 html_show_sphinx = False
 html_show_copyright = False
 html_last_updated_fmt = None
+html_search_scorer = "_static/scorer.js"  # pages of research come last
 html_show_search_summary = False  # summaries are fetched, which a page opened from disk may not
 html_context = {"default_mode": "auto"}
 html_theme_options = {
     "logo": {"text": "consilience"},
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 6,
     "show_prev_next": False,
     "navigation_with_keys": False,
     "show_toc_level": 2,
@@ -122,7 +123,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": [], "faq": [], "glossary": [], "coming-from": [], "performance": []}
+html_sidebars = {"index": []}
 
 copybutton_exclude = ".linenos, .gp, .go"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "

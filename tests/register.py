@@ -105,8 +105,7 @@ def add_rows() -> None:
             if page is None or f"`{entry.name}`" in named_in_the_table():
                 continue
             before, head, after = INDEX.read_text("utf-8").partition(heading)
-            table = re.search(r"(?:^\|.*\n)+", after, re.M)
-            assert table is not None
+            *_, table = re.finditer(r"(?:^\|.*\n)+", after.partition("\n## ")[0] + "\n", re.M)
             after = after[: table.end()] + row(entry, page) + "\n" + after[table.end() :]
             INDEX.write_text(before + head + after, "utf-8")
             print(f"{INDEX.relative_to(ROOT)}: a row for {entry.name}; say in it what the method does")

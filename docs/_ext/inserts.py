@@ -9,6 +9,8 @@ the same along what a protocol varies, a row a set and method; ``<!-- averages: 
 METHOD, ... -->`` the same averaged over the sets, a row a method; ``<!-- grid: PROTOCOL | MEASURE, ... |
 METHOD, ... -->`` the stored means of every setting of these methods' grids, a row a value of the first
 parameter.
+
+Links to ``examples/gallery/*.py``, which work in a checkout, lead to the pages made of these scripts.
 """
 
 from __future__ import annotations
@@ -28,6 +30,8 @@ _RANKS = re.compile(r"^<!-- ranks: ([\w-]+) (\w+) -->$", re.M)
 _CELLS = re.compile(
     r"^<!-- (cells|curves|averages|grid): ([\w-]+)(?: (\w+))? \| ([^|\n]+) \| ([^|\n]+) -->$", re.M
 )
+#: A link to a script of the gallery, from wherever the page is.
+_EXAMPLE = re.compile(r"\]\((?:\.\./)+examples/gallery/(\w+)\.py\)")
 _STORED = Path(__file__).parents[1] / "reproduction"
 
 
@@ -43,7 +47,7 @@ def figures(classes: list[str]) -> str:
         return ""
     lines = [
         f"At defaults, over {len(cases)} cases and {len(names)} methods (how: [which "
-        f"method](/which-method.md#quality-in-full)):",
+        f"method](/research/which-method.md#quality)):",
         "",
         "| | average rank | NMI | ARI | ACC |",
         "|---|---|---|---|---|",
@@ -248,6 +252,7 @@ def insert(app: Any, name: str, source: list[str]) -> None:
     source[0] = _FIGURES.sub(lambda match: figures(match[1].split()), source[0])
     source[0] = _CELLS.sub(_cells_or_curves, source[0])
     source[0] = _RANKS.sub(lambda match: ranks(match[1], match[2]), source[0])
+    source[0] = _EXAMPLE.sub(r"](/gallery/\1.rst)", source[0])
 
 
 def draw(app: Any) -> None:

@@ -13,26 +13,16 @@ from typing import Any
 
 #: The bar at the top, in this order, and what stands there.
 TOP = {
-    "start": "Start",
-    "guide": "Guide",
+    "start": "Get started",
+    "guide": "User guide",
     "methods/index": "Methods",
-    "gallery/index": "Gallery",
-    "coming-from": "Coming from",
+    "gallery/index": "Examples",
     "api/index": "API",
-    "reproduction/index": "Reproduction",
-    "performance": "Performance",
-    "faq": "FAQ",
-    "glossary": "Glossary",
-    "contributing": "Contributing",
-    "changelog": "Changelog",
-    "cite": "How to cite",
+    "research/index": "Research",
 }
 #: Pages that lead a section and say in their text what stands in it; where a page that nobody lists goes.
-LEADERS = ("start", "guide", "methods/index", "coming-from", "reproduction/index")
+LEADERS = ("start", "guide", "methods/index", "research/index", "reproduction/index")
 REST = "guide"
-#: What stands in a section though the lists of its leading page, which a program may have written, do not
-#: name it.
-MORE = {"reproduction/index": ("comparisons",), "coming-from": ("coming-from-consensusclusterplus",)}
 #: They have trees of their own.
 OWN = ("api", "gallery")
 _LISTED = re.compile(r"^(?:- |\* |\| )(.*)$", re.M)
@@ -55,7 +45,7 @@ def tree(found: Iterable[str], texts: dict[str, str]) -> dict[str, list[str]]:
     taken = {"index", *TOP}
     out: dict[str, list[str]] = {"index": [name for name in TOP if name in found]}
     for leader in LEADERS:
-        named = [*listed(leader, texts.get(leader, "")), *MORE.get(leader, ())]
+        named = listed(leader, texts.get(leader, ""))
         out[leader] = [name for name in named if name in found and name not in taken]
         taken.update(out[leader])
     for name in found:

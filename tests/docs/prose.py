@@ -44,7 +44,7 @@ PATTERNS = {
     "unidiomatic": r"""\b(that|which)\ is\ said\b | \bsays?\ so\b | \bwill\ not\ do\b | \banew\b
         | \bdear(er|est)?\b | \bis\ no\ (pickle|proof|cluster|evidence|difference|difficulty|independent)\b
         | \bis\ no\ (untouched|test|descent|product)\b | \bof\ (its|their)\ own\b
-        | (?:^|[.;:]\ )Of\ [a-z] | \bamong\ the\ answers\b | \bby\ itself\b | \bhas\ them\b
+        | (?:^|[.;:]\ )(?-i:O)f\ [a-z] | \bamong\ the\ answers\b | \bby\ itself\b | \bhas\ them\b
         | \bat\ home\ here\b | \bmoreover\b | \b(is|are)\ refused\b
         | \bsome\ (ten|hundred|thousand|thirty|dozens?|forty|sixty|fifteen)\b
         | \ba\ (vector|row|method|member|run|object|point|step|round|task)\ and\b""",
@@ -110,7 +110,9 @@ def columns(row: str) -> list[str]:
 
 
 def wide_code(text: str) -> list[str]:
-    code = (match[3] for match in FENCE.finditer(COMMENT.sub("", text)) if not match[2].startswith("{"))
+    """Lines of blocks that a reader copies: not of output, nor of what the site makes of a block."""
+    kinds = ((match[2], match[3]) for match in FENCE.finditer(COMMENT.sub("", text)))
+    code = (inside for kind, inside in kinds if kind != "text" and not kind.startswith("{"))
     return [line for block in code for line in block.split("\n") if len(line) > 80]
 
 

@@ -1,4 +1,4 @@
-"""What docs/choose-k.md says of real sets and of clouds is what was measured."""
+"""What docs/research/choose-k.md says of real sets and of clouds is what was measured."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_counts_by_hand():
     rows = [row(3, [0.1, 0.5, 0.1], BIC=2), row(4, [9, 0.1, 0.1], BIC=4), row(4, [0.1, 0.2, 0.5], BIC=2)]
     named = bench.answers(rows[1])
     assert [named[f"{one} alone"] for one in ("gain", "eigengap", "lifetime", "RCSI")] == [3, 2, 3, 2]
-    assert (named["PAC"], named["delta area"], named["BIC"], named["rule before"]) == (4, 3, 4, 3)
+    assert (named["PAC"], named["delta area"], named["BIC"], named["two of three"]) == (4, 3, 4, 3)
     # Gain and lifetime rank 3 first, eigengap first, second together, or second; the others tell nothing.
     assert [bench.answers(one)["choose_k"] for one in rows] == [3, 3, 3]
     counts = bench.right(rows)
@@ -63,7 +63,7 @@ def test_counts_by_hand():
     assert bench.off(rows)["choose_k"] == pytest.approx((4 / 3) ** (2 / 3))
     assert bench.others(rows).endswith("on average: 1.3 in half A.")
     rows[0]["p"]["inertia"] = 0.05
-    assert (bench.answers(rows[0])["choose_k"], bench.answers(rows[0])["rule before"]) == (1, 1)
+    assert (bench.answers(rows[0])["choose_k"], bench.answers(rows[0])["two of three"]) == (1, 1)
 
 
 def test_a_table_of_clouds_counts_what_passes_a_test():

@@ -18,6 +18,7 @@ import consilience
 from consilience import _register
 
 from ..commands import runner
+from . import examples
 
 PACKAGE = Path(consilience.__file__).parent
 MODULES = [
@@ -114,30 +115,28 @@ def test_pages_have_examples():
     }
 
 
-def examples(text: str) -> list[tuple[str, str]]:
-    """Each block of Python, and the block of output that follows it, if any."""
-    return re.findall(r"```py(?:thon)?\n(.*?)```(?:\n\n```text\n(.*?)```)?", text, re.DOTALL)
-
-
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
 @pytest.mark.parametrize(
     "page", ["README.md", *(pytest.param(page, marks=pytest.mark.pages) for page in PAGES)]
 )
-def test_examples_of_a_page_run_as_pasted(page, tmp_path, monkeypatch, capsys):
+def test_examples_of_a_page_run_as_pasted(page, tmp_path, monkeypatch):
     """In order and in an empty namespace, as a reader has only the page; output must match the page."""
     monkeypatch.chdir(tmp_path)
-    scope: dict = {}
-    for code, shown in examples((ROOT / page).read_text("utf-8")):
-        if "import anndata" in code:  # not among the packages for tests
-            pytest.importorskip("anndata")
-        capsys.readouterr()
-        exec(compile(code, page, "exec"), scope)
-        if shown:
-            assert capsys.readouterr().out == shown
+    text = (ROOT / page).read_text("utf-8")
+    if "import anndata" in text:  # not among the packages for tests
+        pytest.importorskip("anndata")
+    for found, shown in examples.printed(text, page):
+        assert not shown or found == shown, f"run python -m tests.docs.examples {page}"
 
 
 def test_output_is_shown_and_compared():
-    assert sum(bool(shown) for _, shown in examples(README)) >= 3
+    assert sum(bool(shown) for _, shown in examples.blocks(README)) >= 3
+
+
+def test_output_is_written_below_the_block_that_prints_it():
+    page = "```python\nx = 1\n```\n\n```python\nprint(x)\n```\n\n```text\nold\n```\n\nWords.\n"
+    assert examples.written(page, "page") == page.replace("old", "1")
+    assert list(examples.printed(page, "page")) == [("", ""), ("1\n", "old\n")]
 
 
 @pytest.mark.parametrize("page", ["README.md", pytest.param("docs/command-line.md", marks=pytest.mark.pages)])
@@ -156,7 +155,12 @@ def test_commands_in_prose_run(page, tmp_path, monkeypatch):
     )
     cs.io.write_labels(y, "truth.csv")
     shell = blocks("sh", (ROOT / page).read_text("utf-8"))
-    lines = [line for block in shell for line in block.splitlines() if line.startswith("consilience ")]
+    lines = [
+        line
+        for block in shell
+        for line in block.replace("\\\n", "").splitlines()
+        if line.startswith("consilience ")
+    ]
     assert len(lines) >= 4
     for line in lines:
         done = runner().invoke(cli, shlex.split(line, comments=True)[1:])

@@ -1,4 +1,4 @@
-"""docs/growth.md is what was measured."""
+"""docs/research/growth.md is what was measured."""
 
 from __future__ import annotations
 

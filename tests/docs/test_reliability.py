@@ -1,4 +1,4 @@
-"""What docs/reliability.md and SECURITY.md promise names tests and properties that exist."""
+"""What docs/research/reliability.md and SECURITY.md promise names tests and properties that exist."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..fuzz.runner import NO_CRASH
 from ..fuzz.suites import SUITES
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ("docs/reliability.md", "SECURITY.md")
+PAGES = ("docs/research/reliability.md", "SECURITY.md")
 NAMED = [
     pytest.param(page, path, name, id=f"{path}::{name}")
     for page in PAGES

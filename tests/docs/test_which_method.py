@@ -1,4 +1,4 @@
-"""docs/which-method.md is what was measured; a method that nobody measured is not on it."""
+"""Tables of methods are what was measured; a method that nobody measured is not on it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ HINT = "run python -m benchmarks which-method"
 
 
 @pytest.mark.pages
-def test_the_page_is_that_of_the_stored_figures():
-    text = bench.PAGE.read_text("utf-8")
-    assert bench.page(text) == text, HINT
+def test_the_pages_are_those_of_the_stored_figures():
+    for page, text in bench.pages().items():
+        assert page.read_text("utf-8") == text, f"{page.name}: {HINT}"
 
 
 def test_what_is_stored_is_whole():

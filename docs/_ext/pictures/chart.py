@@ -36,10 +36,10 @@ def questions() -> list[tuple[str, str]]:
         ("Features of several related tasks?", "SPMTC"),
         ("Memberships instead of labels?", ranked(lambda name: getattr(classes[name], "_takes_soft", False))),
         ("Missing labels to be filled in?", ranked(lambda name: hasattr(classes[name], "filled_labels"))),
-        ("Which objects do the runs contradict?", ranked(lambda name: "outlier_score_" in known[name])),
+        ("Objects that belong nowhere?", ranked(lambda name: "outlier_score_" in known[name])),
         ("Memberships as the answer?", ranked(lambda name: "membership_" in known[name])),
-        ("How far may each run be trusted?", ranked(lambda name: "clustering_weights_" in known[name])),
-        ("No chance in it?", ranked(bench.is_deterministic)),
+        ("How reliable is each base clustering?", ranked(lambda name: "clustering_weights_" in known[name])),
+        ("No random numbers?", ranked(bench.is_deterministic)),
         ("100,000 distinct objects in 5 s?", ranked(within)),
         ("None of these?", ranked(lambda name: True)),
     ]
