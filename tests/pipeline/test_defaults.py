@@ -89,13 +89,35 @@ def test_sparse_tables_are_clustered_by_k_means(n, c, members, low, high):
     assert (plan.method, plan.method_params) == ("lwgp", {"instability_tolerance": 0.4})
 
 
-def test_texts_of_two_themes_are_told_apart():
-    """Where graphs of neighbors cut a few odd texts off."""
+@pytest.fixture
+def texts():
+    """(counts of words (300, 600), one of two themes of each text)."""
     rng = np.random.default_rng(0)
     words, theme = rng.dirichlet(np.full(600, 0.05), size=2), np.arange(300) % 2
     chance = 0.8 / 600 + 0.2 * words[theme]
-    counts = sp.csr_array(np.stack([rng.multinomial(60, p / p.sum()) for p in chance]).astype(float))
-    assert ari(theme, cs.ConsensusClustering(2, random_state=0).fit(counts).labels_) > 0.8
+    return np.stack([rng.multinomial(60, p / p.sum()) for p in chance]).astype(float), theme
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, np.asarray], ids=["sparse", "dense"])
+def test_texts_of_two_themes_are_told_apart(texts, kind):
+    """Where graphs of neighbors cut a few odd texts off."""
+    counts, theme = texts
+    assert ari(theme, cs.ConsensusClustering(2, random_state=0).fit(kind(counts)).labels_) > 0.8
+
+
+def test_a_dense_table_of_counts_follows_the_rule_of_sparse_ones(texts):
+    counts, _ = texts
+    model = cs.ConsensusClustering(2, random_state=0).fit(counts)
+    same = cs.ConsensusClustering(2, random_state=0).fit(sp.csr_array(counts))
+    assert model.plan_ == same.plan_
+    assert model.plan_.generator == "random-k"
+    assert ari(model.labels_, same.labels_) > 0.95
+    assert (model.predict(counts[:20] + 0.0) == model.labels_[:20]).all()
+    more = np.where(counts == 0, 1.0, counts)  # no zeros
+    assert default_plan(Features(more), 2).generator == "metric-subspace"
+    assert default_plan(Features(-counts), 2).generator == "metric-subspace"
+    with pytest.raises(InputError, match="which is random-k for an X of mostly zeros"):
+        cs.ConsensusClustering(2, generator_params={"feature_fraction": 0.5}).fit(counts)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +126,7 @@ def test_texts_of_two_themes_are_told_apart():
         ({"method_params": {"max_samples": 9}}, "which is lwgp for this X, has no parameter 'max_samples'"),
         (
             {"generator_params": {"feature_fraction": 0.5}},
-            "which is random-k for a sparse X, has no parameter 'feature_fraction'",
+            "which is random-k for an X of mostly zeros, has no parameter 'feature_fraction'",
         ),
     ],
 )

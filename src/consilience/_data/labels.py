@@ -23,6 +23,9 @@ MISSING_WORDS = frozenset(
 #: These blanks are ignored around a missing word; other kinds of blank belong to a label.
 BLANKS = " \t\r\n"
 
+#: Labels up to which a look at all of them is quicker than compiled passes on threads.
+_SHORT = 1 << 14
+
 _NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
@@ -171,12 +174,25 @@ def _decode(array: np.ndarray) -> np.ndarray:
 
 
 def _encode_integers(vector: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if (count := _count_of_codes(vector)) is not None:
+        return vector.astype(np.int32), np.arange(count, dtype=np.int64)
     found = code_integers(vector[:, None], np.int32) if vector.size else None
     if found is not None:
         return found[0][:, 0], found[1][0]
     wide = vector.astype(np.uint64 if vector.dtype.kind == "u" else np.int64)
     codes, categories = code_values(wide)
     return _drop(codes, categories, categories == -1)
+
+
+def _count_of_codes(vector: np.ndarray) -> int | None:
+    """k if a short vector holds all of 0..k-1, and perhaps -1, as what clusterers return does; else None."""
+    if not 0 < vector.size <= _SHORT:
+        return None
+    count = int(vector.max()) + 1
+    if count > vector.size or vector.min() < -1:
+        return None
+    present = np.bincount(vector.astype(np.int64) + 1, minlength=count + 1)[1:]
+    return count if present.all() else None
 
 
 def _encode_floats(vector: np.ndarray, where: str) -> tuple[np.ndarray, np.ndarray]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .._base.progress import progress
 from .._data.features import Features
 from .._kernels.runtime.memory import refusing
 from .._kernels.runtime.threads import map_tasks, one_blas_thread
+from .labeling import table_bytes
 from .preparation import View, Views
+
+#: Bytes of a table up to which its prepared copies are held at the same time.
+TOGETHER = 2**26
 
 
 def each_member(
@@ -34,25 +38,39 @@ def each_member(
         progress(total=len(views), what=what, unit="run") as bar,
         one_blas_thread(),
     ):
-        for view in views:
-            made |= _members_of(begin(view), view, bar, n_jobs)
-            del view  # before the next is made
+        for turn in _turns(views):
+            made |= _members_of([(begin(view), view) for view in turn], bar, n_jobs)
+            del turn  # before the next is made
     results = [made[i] for i in range(len(views))]
     labels, recipes, members = map(list, zip(*results))
     return labels, recipes, members
 
 
-def _members_of(run: Callable[[int], tuple], view: View, bar: Any, n_jobs: int | None) -> dict[int, tuple]:
-    """Those that see the features alike."""
+def _turns(views: Views) -> Iterator[list[View]]:
+    """Preparations whose members are made side by side: all if tables are small, so that no thread waits."""
+    if table_bytes(views.features.X) <= TOGETHER:
+        yield list(views)
+        return
+    for view in views:
+        yield [view]
+        del view  # before the next is made
 
-    def task(i: int) -> tuple:
+
+def _members_of(
+    runs: list[tuple[Callable[[int], tuple], View]], bar: Any, n_jobs: int | None
+) -> dict[int, tuple]:
+    """The members of some preparations, each with what makes them."""
+
+    def task(one: tuple[Callable[[int], tuple], View, int]) -> tuple:
+        run, view, i = one
         labels, recipe, member = run(i)
         bar.update(1)
         if isinstance(recipe, list):  # several members that share their work
-            return labels, [{**one, "preprocess": view.preparation.name} for one in recipe], member
+            return labels, [{**each, "preprocess": view.preparation.name} for each in recipe], member
         return labels, {**recipe, "preprocess": view.preparation.name}, member
 
-    return dict(zip(view.members, map_tasks(task, view.members, n_jobs=n_jobs)))
+    tasks = [(run, view, i) for run, view in runs for i in view.members]
+    return dict(zip([i for _, _, i in tasks], map_tasks(task, tasks, n_jobs=n_jobs)))
 
 
 def within_memory(what: str, features: Features, first: str = ""):

@@ -492,7 +492,8 @@ class ConsensusClustering(BasePipeline):
     is left to the rule, and otherwise of the features as the generator prepares them. It takes longer than
     most fits.
 
-    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is sparse.
+    The rule behind the other "auto" looks at the shape of X, ``n_clusters`` and whether X is mostly zeros:
+    sparse, or dense without negative values and with at most a tenth other than zero.
 
     For dense X the base clusterings come from metric-subspace, four from each embedding, with 2 to
     max(sqrt(n_samples), 2 n_clusters) clusters. For up to 2,500 objects there are 400 (from 1,000 objects on
@@ -503,8 +504,8 @@ class ConsensusClustering(BasePipeline):
     objects, it links a sample of 10,000 and then places the others. Each base clustering sees half of the
     features, but at least 8.
 
-    For sparse X there are 100 base clusterings (from 1,000 objects on 60, from 2,500 on 30) by k-means with
-    n_clusters / 2 to max(8, 2 n_clusters) clusters, combined by :class:`LWGP`.
+    For X of mostly zeros there are 100 base clusterings (from 1,000 objects on 60, from 2,500 on 30) by
+    k-means with n_clusters / 2 to max(8, 2 n_clusters) clusters, combined by :class:`LWGP`.
 
     A preparation of the features is drawn for each base clustering (sparse counts are always tf-idf), so that
     columns need no scaling beforehand. A ``method`` that is named gets at most 50 base clusterings.
