@@ -29,9 +29,9 @@ def plan_for(n: int, d: int, c: int) -> defaults.Plan:
         (1_000, "metric-subspace", 400),
         (1_001, "metric-subspace", 200),
         (2_500, "metric-subspace", 200),
-        (2_501, "metric-subspace", 80),
-        (5_001, "metric-subspace", 40),
-        (defaults.DENSE_UP_TO, "metric-subspace", 40),
+        (2_501, "metric-subspace", 160),
+        (5_001, "metric-subspace", 60),
+        (defaults.DENSE_UP_TO, "metric-subspace", 60),
         (defaults.DENSE_UP_TO + 1, "landmarks", 20),
     ],
 )

@@ -43,7 +43,10 @@ def test_clear_clusters_are_stable_and_noise_is_not():
     assert dict(facts(fitted, None, None, None))["Stability"].startswith(f"{unclear.stability_:.2f}, ")
 
 
-def test_it_is_the_calibrated_agreement_of_halves(monkeypatch):
+@pytest.mark.parametrize("few", [60, 59], ids=["few objects", "many objects"])
+def test_it_is_the_calibrated_agreement_of_halves(monkeypatch, few):
+    monkeypatch.setattr(stability, "FEW_OBJECTS", few)
+    calibration = stability.CALIBRATION if few == 60 else stability.CALIBRATION_OF_MANY
     labels = np.random.default_rng(0).integers(0, 3, (60, 8))
     monkeypatch.setattr(stability, "SPLITS", 1)
     monkeypatch.setattr(stability, "FEWEST", 8)
@@ -52,7 +55,7 @@ def test_it_is_the_calibrated_agreement_of_halves(monkeypatch):
     answers = [
         cs.consensus.EvidenceAccumulation(3).fit_predict(labels[:, half]) for half in (chosen, ~chosen)
     ]
-    assert found == pytest.approx(1 - stability.CALIBRATION * (1 - ari(*answers)))
+    assert found == pytest.approx(1 - calibration * (1 - ari(*answers)))
 
 
 def test_members_of_one_embedding_stay_in_one_half():

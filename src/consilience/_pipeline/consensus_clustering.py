@@ -147,7 +147,7 @@ class BasePipeline(
         How similar the consensus clusterings of two other ensembles of this size would be (adjusted Rand
         index; 1 means equal), estimated from halves of the base clusterings at hand. Where it is low, another
         seed changes much. NaN for fewer than ten base clusterings. If ``method`` is "auto", ``fit`` computes
-        it and warns below 0.85; otherwise it is computed when asked for, which takes as long as ten fits to
+        it and warns below 0.85; otherwise it is computed when asked for, which takes as long as six fits to
         half of the base clusterings and at most 2,000 objects. It disregards ``must_link`` and
         ``min_cluster_size``.
     study_ : :class:`ChooseKResult`
@@ -497,8 +497,8 @@ class ConsensusClustering(BasePipeline):
 
     For dense X the base clusterings come from metric-subspace, four from each embedding, with 2 to
     max(sqrt(n_samples), 2 n_clusters) clusters. For up to 2,500 objects there are 400 (from 1,000 objects on
-    200), combined by :class:`LWSC`. For up to 5,000 objects there are 80,
-    and for up to 12,000 objects 40, if n_samples^2 n_features is at most 4e10, combined by :class:`LWEA`.
+    200), combined by :class:`LWSC`. For up to 5,000 objects there are 160,
+    and for up to 12,000 objects 60, if n_samples^2 n_features is at most 4e10, combined by :class:`LWEA`.
     Beyond that there are 20 base clusterings of 1,000 landmarks each, with at most max(60, 2 n_clusters)
     clusters, combined by :class:`LWEA` (``instability_tolerance`` 1). If there are more than 10,000 distinct
     objects, it links a sample of 10,000 and then places the others. Each base clustering sees half of the

@@ -5,8 +5,8 @@
 | sparse, or dense counts        | k-means of random k            | 100, 60 or 30 | LWGP, .4             |
 | up to SMALL objects            | metric-subspace                | 400           | LWSC, 1              |
 | up to SMOOTH_UP_TO             | metric-subspace                | 200           | LWSC, 1              |
-| up to EXACT_UP_TO              | metric-subspace                | 80            | LWEA, .4             |
-| beyond up to DENSE_UP_TO while | metric-subspace                | 40            | LWEA, .4             |
+| up to EXACT_UP_TO              | metric-subspace                | 160           | LWEA, .4             |
+| beyond up to DENSE_UP_TO while | metric-subspace                | 60            | LWEA, .4             |
 | n^2 d is at most EXACT_WORK    |                                |               |                      |
 | beyond                         | landmarks, N_LANDMARKS of each | 20            | LWEA, 1              |
 
@@ -55,7 +55,7 @@ FEW_CLUSTERS = 8
 SMOOTH_UP_TO, MANY = 2_500, 200
 SMALL, MOST = 1_000, 400
 #: Members read from each embedding, and how many in all of more objects.
-CUTS, FEWER, FEWEST_OF_MANY = 4, 80, 40
+CUTS, FEWER, FEWEST_OF_MANY = 4, 160, 60
 #: The largest number of members for a method that the user names: the cost of some grows with its square.
 FOR_ANY_METHOD = 50
 #: The smallest number of embeddings: where few members are asked for, fewer of them share one.
