@@ -8,7 +8,8 @@ Each case runs in a process of its own, with as many threads as there are cores.
 processes that wanted a core in the last minute, as the run ended: where it is above the number of cores, CPU
 seconds are the fairer figure. "GB" is the most that the process held, X included. Real data come from beside
 the checkout (CONSILIENCE_SHARED, or ../shared); a case without its data is left out. Blobs: twenty normal
-clusters and one object in fifty uniform noise, float32.
+clusters and one object in fifty uniform noise, float32. Sheets: ten curved surfaces that touch each other, of
+unequal sizes, whose nearest neighbors tell them apart and whose means do not.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ CASES = {
     "digits": ("digits", 1_797, 64, 10, 2, None),
     "usps11000": ("usps11000", 11_000, 256, 10, None, None),
     "usps, 10,000 of them": ("usps11000", 10_000, 256, 10, 15, None),
+    "sheets": ("sheets", 10_000, 16, 10, 15, None),
     "mnist70000": ("mnist70000", 70_000, 784, 10, 90, 3),
-    "million": ("blobs", 10**6, 16, 20, 60, None),
+    "million": ("blobs", 10**6, 16, 20, 30, None),
     "ten million": ("blobs", 10**7, 16, 20, 600, 12),
 }
 
@@ -44,9 +46,24 @@ def blobs(n: int, d: int, c: int) -> tuple[np.ndarray, np.ndarray]:
     return X, y
 
 
+def sheets(n: int, d: int, c: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = rng.choice(c, n, p=rng.dirichlet(np.full(c, 3.0)))
+    X = np.empty((n, d))
+    for cluster in range(c):
+        place = rng.uniform(-1, 1, ((y == cluster).sum(), 2))  # on the surface
+        waves, phases = rng.normal(0, 1.6, (2, 6)), rng.uniform(0, 2 * np.pi, 6)
+        X[y == cluster] = np.sin(place @ waves + phases) @ rng.normal(0, 0.57, (6, d)) + rng.normal(
+            0, 0.33, d
+        )
+    return X + rng.normal(0, 0.16, X.shape), y
+
+
 def data(name: str, n: int, d: int, c: int) -> tuple[np.ndarray, np.ndarray]:
     if name == "blobs":
         return blobs(n, d, c)
+    if name == "sheets":
+        return sheets(n, d, c)
     if name == "digits":
         from sklearn.datasets import load_digits
 
@@ -80,7 +97,7 @@ def run(words: list[str] | None = None):
     for case, (name, n, d, c, seconds, gigabytes) in CASES.items():
         if not any(case.startswith(word) for word in words) if words else case == "ten million":
             continue
-        if name not in ("digits", "blobs") and not (SHARED / "data" / f"{name}.npz").is_file():
+        if name not in ("digits", "blobs", "sheets") and not (SHARED / "data" / f"{name}.npz").is_file():
             continue
         _, held, row = alone(fit, name, n, d, c)
         wanted = " and ".join(
