@@ -546,3 +546,16 @@ def test_one_k_is_enough():
         4,
         5,
     ]
+
+
+def test_numbers_that_no_given_clustering_has():
+    """Given clusterings need not have any with a number of clusters that was compared."""
+    labels = np.repeat([[0, 0, 0], [1, 1, 1], [2, 2, 2]], 5, axis=0)
+    labels[0] = [0, 1, 2]
+    study = cs.choose_k(ensemble=labels, n_clusters=(2, 4), random_state=0)
+    for ask in (study.cdf, study.ensemble):
+        assert ask(3) is not None
+        with pytest.raises(
+            InputError, match="No clustering of the ensemble has 2 clusters; choose 3, or use"
+        ):
+            ask(2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 
@@ -99,7 +100,64 @@ def test_generators_in_use_go_on(path, make):
         ("predict", 5, "data in place of the method 'predict'"),
         ("fit", None, "data in place of the method 'fit'"),
         ("_predictor", 5, "_predictor is a int"),
+        ("confidence_", [0.5], "confidence_ is not an array of the right type and shape"),
+        ("sample_names_", [[0]] * len(LABELS), "sample_names_ are neither text nor numbers"),
+        ("messages_", "all is well", "messages_ are not text"),
+        ("n_samples_", 7, "n_samples_ do not count what is there"),
+        ("consensus_nmi_", "high", "consensus_nmi_ is 'high'"),
+        ("_library", "os", "an unknown library 'os'"),
+        ("history_", [["x"]], "history_ holds more than numbers"),
+        ("other_", [1], "other_ is a list"),
     ],
 )
-def test_data_do_not_take_the_place_of_methods(path, key, value, message):
+def test_data_are_of_their_kinds_and_hide_no_method(path, key, value, message):
     assert message in refused(path, lambda model: model["state"].update({key: value}))
+
+
+def changed_array(path, model, key, change):
+    """A model whose learned array ``key`` was changed, in a file; the message that refuses it."""
+    model.save(path)
+    content, arrays = unpacked(path)
+    node = content["model"]["state"][key]
+    name = (node["pieces"][2] if node["!"] == "sparse" else node)["name"]
+    stream = io.BytesIO()
+    np.save(stream, change(np.load(io.BytesIO(arrays[name]))))
+    packed(path, content, {**arrays, name: stream.getvalue()})
+    with pytest.raises(FileError, match=r"model\.consilience is truncated or damaged") as caught:
+        cs.load(path)
+    return str(caught.value)
+
+
+def test_sparse_pieces_are_checked_before_scipy_follows_them(path):
+    """SciPy takes a negative end of the last row for no entries at all, and reads past them later."""
+
+    def change(indptr):
+        indptr[-2:] = np.iinfo(indptr.dtype).min
+        return indptr
+
+    model = cs.consensus.SPCE(3).fit(LABELS[:24])
+    assert "indptr does not rise from 0" in changed_array(path, model, "distinct_consensus_", change)
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "message"),
+    [
+        ("confidence_", lambda a: a[:-1], "confidence_ has shape"),
+        (
+            "cluster_sizes_",
+            lambda a: a[:, None],
+            "cluster_sizes_ is not an array",
+        ),
+        ("heights_", lambda a: a.astype("U9"), "heights_ is not an array of the right type and shape"),
+        ("_merges", lambda a: a * 0, "the merges of its tree do not join its objects"),
+        ("_merges", lambda a: a + 10**9, "the merges of its tree do not join its objects"),
+    ],
+)
+def test_learned_arrays_fit_the_objects(path, key, change, message):
+    model = cs.consensus.EvidenceAccumulation(3).fit(LABELS)
+    assert message in changed_array(path, model, key, change)
+
+
+@pytest.mark.parametrize("key", ["confidence_", "_predictor", "n_clusters_", "cluster_sizes_", "_merges"])
+def test_fitted_models_are_whole(path, key):
+    assert f"a fitted model without {key}" in refused(path, lambda model: model["state"].pop(key))

@@ -190,7 +190,7 @@ class ChooseKResult:
 
     def ensemble(self, n_clusters: int | None = None) -> Ensemble:
         """The base clusterings behind the statistics for a number of clusters, by default the answer."""
-        return self._ensembles[self._answer(n_clusters)]
+        return self._held(self._ensembles, n_clusters)
 
     @property
     def mixed_ensemble(self) -> Ensemble:
@@ -200,7 +200,7 @@ class ChooseKResult:
 
     def cdf(self, n_clusters: int | None = None) -> CDF:
         """The distribution of co-association over pairs for a number of clusters, by default the answer."""
-        pairs = self._pairs[self._answer(n_clusters)]
+        pairs: PairShares = self._held(self._pairs, n_clusters)
         return CDF(*pairs.cdf(), pairs.area, pairs.band)
 
     def _answer(self, k: int | None) -> int:
@@ -210,6 +210,16 @@ class ChooseKResult:
                 f"{listed(self.n_clusters_tried.tolist(), most=20)}."
             )
         return self._check(self.n_clusters if k is None else k)
+
+    def _held(self, by_k: Mapping[int, Any], n_clusters: int | None) -> Any:
+        """What there is for a number of clusters; given clusterings need not have any with that number."""
+        k = self._answer(n_clusters)
+        if k not in by_k:
+            raise InputError(
+                f"No clustering of the ensemble has {k} clusters; choose "
+                f"{'one of ' if len(by_k) > 1 else ''}{listed(sorted(by_k), most=20)}, or use mixed_ensemble."
+            )
+        return by_k[k]
 
     # All of them -------------------------------------------------------------------------------------------
 
@@ -294,9 +304,47 @@ class ChooseKResult:
             *(list(of_k) == ks for of_k in (made._labels, made._combined, made._models)),
             *(set(of_k) <= set(ks) for of_k in (made._ensembles, made._pairs)),
         ]
-        if not all(fit):
+        if not all(fit) or not made._is_typed():
             raise InputError(f"The parts of a study of k={ks} do not fit together.")
         return made
+
+    def _is_typed(self) -> bool:
+        """Whether every part is of its type, as :meth:`_from_parts` asks of parts from a file."""
+        arrays: list[Any] = [
+            self.n_clusters_tried,
+            self.spectrum,
+            *self.columns.values(),
+            *self._labels.values(),
+        ]
+        arrays += [pairs.counts for pairs in self._pairs.values()]
+        references = self.references
+        if references is not None:
+            arrays += [getattr(references, one.name) for one in fields(references)]
+        if self.sample is not None:
+            arrays.append(self.sample)
+        texts = [self.verdict, self.not_tested, *self.columns, *self.votes, *self.notes]
+        texts += [text for test in self.tests for text in (test.name, test.null)]
+        whole = [self.n_clusters, self.n_samples, *self.alternatives, *self.votes.values()]
+        numbers = [number for test in self.tests for number in (test.statistic, test.p, test.level)]
+        numbers += [number for pairs in self._pairs.values() for number in (pairs.unseen, pairs.band)]
+        return (
+            all(isinstance(one, np.ndarray) and one.dtype.kind in "if" for one in arrays)
+            and all(isinstance(one, str) for one in texts)
+            and isinstance(self.null, (str, type(None)))
+            and all(type(one) is int for one in whole)
+            and all(isinstance(one, (int, float)) for one in numbers)
+            and all(isinstance(one, list) for one in (self.alternatives, self.notes, self.tests))
+            and all(isinstance(one, dict) for one in (self.votes, self.columns))
+            and isinstance(references, (References, type(None)))
+            and self.n_clusters_tried.ndim == self.spectrum.ndim == 1
+            and all(
+                pairs.counts.ndim == 2 and pairs.counts.shape[0] == pairs.counts.shape[1]
+                for pairs in self._pairs.values()
+            )
+            and all(own.dtype.kind == "i" for own in self._labels.values())
+            and all(isinstance(own, Ensemble) for own in self._ensembles.values())
+            and all(hasattr(model, "fit") for model in self._models.values())
+        )
 
     # In words ----------------------------------------------------------------------------------------------
 

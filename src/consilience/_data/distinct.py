@@ -121,6 +121,8 @@ def check_maps(rows: np.ndarray, inverse: np.ndarray, u: int) -> None:
         raise InputError(f"{rows.shape} rows and {inverse.shape} objects for {u} distinct ones.")
     _check_within(inverse, u, "inverse")
     _check_within(rows, inverse.size, "rows")
+    if not np.array_equal(inverse[rows], np.arange(u)):
+        raise InputError("rows are not the objects that distinct ones stand for.")
 
 
 def _check_within(positions: np.ndarray, end: int, name: str) -> None:

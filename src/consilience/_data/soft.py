@@ -374,7 +374,10 @@ class SoftCompressed(OfObjects, SoftEnsemble):
             and np.array_equal(offsets, np.concatenate([[0], np.cumsum(kept, dtype=np.int64)]))
             and Y.shape == (rows.size, offsets[-1])
             and widths.shape == (len(kept),)
-            and (names is None or len(names) == len(kept))
+            and all(
+                isinstance(own, np.ndarray) and own.ndim == 1 and own.dtype.kind == "i" for own in columns
+            )
+            and (names is None or (len(names) == len(kept) and all(isinstance(own, str) for own in names)))
             and Y.dtype == np.float64
             and bool(((Y.data > 0) & (Y.data <= 1 + 1e-9)).all())
         )

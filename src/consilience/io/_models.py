@@ -28,6 +28,8 @@ from ..errors import FileError, InputError
 from ._archives import read_array
 from ._atomic import atomic_write
 from ._formats import betrayed_by, damaged, guarded, is_special, opened
+from ._sound import check_learned, checked, sound_ensemble
+from ._sparse import misfit
 from ._streams import check_device
 
 FORMAT, VERSION = "consilience model", 1
@@ -184,10 +186,13 @@ def _kinds() -> dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], An
 
     found: dict[str, tuple[type, Callable[[Any], dict], Callable[[dict], Any]]] = {}
     for kind in (Ensemble, Compressed, SoftCompressed, Predictor, RowKeys, ChooseKResult):
-        found[kind.__name__] = (kind, kind._to_parts, kind._from_parts)
+        make: Callable[[Any], Any] = kind._from_parts
+        if issubclass(kind, Ensemble):
+            make = checked(make, sound_ensemble)
+        found[kind.__name__] = (kind, kind._to_parts, make)
     plain = {cls.__name__: (cls, cls) for cls in (Plan, References, Test, PairShares)}
-    for name, (cls, make) in {**KINDS, **plain}.items():
-        found[name] = (cls, _fields_of, partial(_made_of, make))
+    for name, (cls, made) in {**KINDS, **plain}.items():
+        found[name] = (cls, _fields_of, partial(_made_of, made))
     return found
 
 
@@ -347,6 +352,8 @@ class _Reader:
         if not isinstance(value, dict):
             return value
         if value["!"] == "same":
+            if value["id"] not in self.things:
+                raise ValueError(f"it refers to object {value['id']!r:.20}, which is not there before")
             return self.things[value["id"]]
         thing = self._thing(value["!"], value)
         if "id" in value:
@@ -410,6 +417,8 @@ class _Reader:
     def _sparse(self, value: dict) -> Any:
         data, indices, indptr = self.decode(value["pieces"])
         kind = _SPARSE[value["kind"]][bool(value["matrix"])]
+        if wrong := misfit(data, indices, indptr, tuple(value["shape"]), value["kind"]):
+            raise ValueError(wrong)
         found = kind((data, indices, indptr), shape=tuple(value["shape"]))
         found.check_format(full_check=True)
         return found
@@ -432,7 +441,7 @@ class _Reader:
         cls = entries[value["name"]].load()
         model = cls(**{key: self.decode(item) for key, item in value["params"].items()})
         state = {key: self.decode(item) for key, item in value["state"].items()}
-        _check_state(cls, state)
+        check_learned(entries[value["name"]].name, model, state)
         vars(model).update(state)
         return model
 
@@ -456,19 +465,6 @@ def _check_positions(state: dict[str, Any]) -> None:
         position = found.get(name, 0)
         if type(position) is not int or not 0 <= position <= most:
             raise ValueError(f"random numbers at {name} {position!r:.20}, expected 0 to {most}")
-
-
-def _check_state(cls: type, state: dict[str, Any]) -> None:
-    """Check that no data hide a method, and that what labels new rows is of the right type."""
-    from .._data.ensemble import Ensemble
-    from .._evidence.prediction import Predictor
-
-    covered = next((key for key in state if callable(getattr(cls, key, None))), None)
-    if covered is not None:
-        raise ValueError(f"data in place of the method {covered!r:.60}")
-    for key, kind in (("_predictor", Predictor), ("ensemble_", Ensemble), ("labels_", np.ndarray)):
-        if not isinstance(state.get(key), (kind, type(None))):
-            raise ValueError(f"{key} is a {type(state[key]).__name__}")
 
 
 _PLAIN = frozenset(
