@@ -51,7 +51,7 @@ def test_what_is_refused(folder, run):
     cs.io.write_features(X.X[:5], "other.csv", feature_names=list("abdc"))
     done = run("predict", "model.consilience", "other.csv")
     assert done.exit_code == 2
-    assert "Column 2 of X is 'd', but ConsensusClustering was fitted with 'c' there" in done.stderr
+    assert "Feature names must be in the same order as they were in fit." in done.stderr
     for args, words in (
         (("predict", "features.csv", "features.csv"), "is not a model of consilience"),
         (("predict", "model.consilience", "features.csv", "-o", "features.csv"), "is the input file itself"),

@@ -372,3 +372,46 @@ def test_the_nearest_point_is_exact_and_the_first_of_equals(few, monkeypatch):
     own = ((points[:, None] - points) ** 2).sum(axis=2)
     np.fill_diagonal(own, np.inf)
     np.testing.assert_array_equal(nearest_points(points, points, others=True)[1], own.min(axis=1))
+
+
+# Columns --------------------------------------------------------------------------------------------------
+
+COLUMNS = pd.DataFrame(make_blobs(30, 4, centers=2, random_state=0)[0], columns=list("abcd"))
+
+
+def small(estimator=cs.ConsensusClustering):
+    return estimator(2, n_clusterings=3, random_state=0)
+
+
+@pytest.mark.parametrize("names", [["a", "b", 3, 4], [1.5, None, "x", 2], [("a", 1), "b", "c", "d"]])
+@pytest.mark.parametrize("estimator", [cs.ConsensusClustering, cs.MDEC])
+def test_columns_may_be_called_by_text_and_by_numbers(estimator, names):
+    odd = COLUMNS.set_axis(pd.Index(names, tupleize_cols=False), axis=1)
+    model = small(estimator).fit(odd)
+    np.testing.assert_array_equal(model.predict(odd), model.labels_)
+    with pytest.raises(InputError, match="same order as they were in fit"):
+        model.predict(odd[odd.columns[::-1]])
+
+
+@pytest.mark.parametrize("what", ["predict", "predict_proba", "predict_confidence", "score_samples", "score"])
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda X: X[list("dcba")], "Feature names must be in the same order as they were in fit."),
+        (lambda X: X[list("abc")], "Feature names seen at fit time, yet now missing:\n- d\nPass the same"),
+        (lambda X: X.assign(e=1), "Feature names unseen at fit time:\n- e\nPass the same"),
+        (lambda X: X.to_numpy()[:, :3], "X has 3 features, but ConsensusClustering is expecting 4 features"),
+    ],
+)
+def test_other_columns_than_those_of_fit_are_refused_in_the_words_of_scikit_learn(what, change, words):
+    model = small().fit(COLUMNS)
+    with pytest.raises(InputError) as caught:
+        getattr(model, what)(change(COLUMNS))
+    assert words in str(caught.value)
+
+
+def test_columns_without_names_on_one_side_count_by_position():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seen, new in ((COLUMNS, COLUMNS.to_numpy()), (COLUMNS.to_numpy(), COLUMNS)):
+            np.testing.assert_array_equal(small().fit(seen).predict(new), small().fit(seen).labels_)

@@ -235,7 +235,8 @@ class BasePipeline(
         everything = as_features(X)
         if everything is not X:
             self._question(everything, X)
-        validate_data(self, X, skip_check_array=True)  # records n_features_in_ and feature_names_in_
+        # Records n_features_in_, and feature_names_in_ unless names are of several types.
+        validate_data(self, everything.X if _names_differ_in_type(X) else X, skip_check_array=True)
         everything.check_k(n_clusters, "n_clusters")
         features, counted = _split_weights(everything, sample_weight)
         if not counted.all():
@@ -581,3 +582,9 @@ def _nearest(X: Any, among: Any) -> np.ndarray:
     from sklearn.neighbors import NearestNeighbors
 
     return NearestNeighbors(n_neighbors=1).fit(among).kneighbors(X, return_distance=False).ravel()
+
+
+def _names_differ_in_type(X: Any) -> bool:
+    """Whether columns are called by text and by other things, which scikit-learn does not record."""
+    kinds = {isinstance(name, str) for name in getattr(X, "columns", ())}
+    return len(kinds) > 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from .. import _register
 from .._base.dask_types import is_lazy
@@ -41,6 +41,7 @@ class PlacesRows:
     _dtype: np.dtype
     _feature_names: list[str] | None
     _rows_of_ensemble: Any
+    n_features_in_: int
 
     def predict(self, X: Any) -> np.ndarray:
         """The cluster of each row, (n_rows,); rows have the features of ``fit``.
@@ -135,8 +136,7 @@ class PlacesRows:
     ) -> tuple[Features, np.ndarray, np.ndarray, np.ndarray | None]:
         check_is_fitted(self, "method_")
         features = Features(X, least_rows=1)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        self._check_names(features.feature_names)
+        self._check_columns(features)
         Z = features.X.astype(self._dtype, copy=False)
         if self._keys is None:  # fitted to Dask features, which members labeled
             fresh, within = label_rows(self._members(), Z, reach=reach, n_jobs=self.n_jobs)
@@ -152,16 +152,28 @@ class PlacesRows:
             codes[rest], within[rest] = fresh, 1.0 if inside is None else inside
         return features, known, codes, within if reach else None
 
-    def _check_names(self, names: list[str] | None) -> None:
-        """Raise if columns have other names than in fit; scikit-learn checks only pandas frames."""
-        known = self._feature_names
-        if names is None or known is None or names == known:
-            return
-        j = next(j for j, (own, other) in enumerate(zip(known, names)) if own != other)
-        raise InputError(
-            f"Column {j} of X is {names[j]!r}, but {type(self).__name__} was fitted with {known[j]!r} "
-            "there. Pass the same features in the same order, or an array without names."
-        )
+    def _check_columns(self, features: Features) -> None:
+        """Raise unless there are as many columns as in fit, with the same names if both have names.
+
+        The errors begin with the words that scikit-learn has for them.
+        """
+        name, width = type(self).__name__, features.n_features
+        known, names = self._feature_names, features.feature_names
+        remedy = "Pass the same features in the same order, or an array, whose columns count by position."
+        if names is not None and known is not None and names != known:
+            strange = [own for own in names if own not in set(known)]
+            absent = [own for own in known if own not in set(names)]
+            what = f"Feature names unseen at fit time:\n{_lines(strange)}" if strange else ""
+            what += f"Feature names seen at fit time, yet now missing:\n{_lines(absent)}" if absent else ""
+            what = what or "Feature names must be in the same order as they were in fit.\n"
+            raise InputError(
+                f"The feature names should match those that were passed during fit.\n{what}{remedy}"
+            )
+        if width != self.n_features_in_:
+            raise InputError(
+                f"X has {width} features, but {name} is expecting {self.n_features_in_} features as input. "
+                f"{remedy}"
+            )
 
     def _check_codes(self, codes: np.ndarray) -> None:
         """Raise unless members give codes of their own clusters, on which compiled code relies."""
@@ -212,3 +224,8 @@ def remember(
 def features_of(model: PlacesRows) -> list[str] | None:
     """Names of the features of fit, if they had any."""
     return model._feature_names
+
+
+def _lines(names: list[str], most: int = 5) -> str:
+    """Names as scikit-learn lists them."""
+    return "".join(f"- {name}\n" for name in names[:most]) + ("- ...\n" if len(names) > most else "")
