@@ -415,3 +415,14 @@ def test_columns_without_names_on_one_side_count_by_position():
         warnings.simplefilter("error")
         for seen, new in ((COLUMNS, COLUMNS.to_numpy()), (COLUMNS.to_numpy(), COLUMNS)):
             np.testing.assert_array_equal(small().fit(seen).predict(new), small().fit(seen).labels_)
+
+
+@pytest.mark.parametrize("estimator", [cs.ConsensusClustering, cs.MDEC])
+def test_transform_follows_set_output(estimator):
+    model = small(estimator).set_output(transform="pandas").fit(COLUMNS)
+    for found in (
+        model.transform(COLUMNS),
+        small(estimator).set_output(transform="pandas").fit_transform(COLUMNS),
+    ):
+        assert isinstance(found, pd.DataFrame)
+        np.testing.assert_array_equal(found.to_numpy(), model.predict_proba(COLUMNS))

@@ -160,3 +160,13 @@ def test_a_study_says_which_pictures_there_are(study):
 def test_a_study_writes_its_report(study, tmp_path):
     study.report(tmp_path / "k.html")
     assert "<html" in (tmp_path / "k.html").read_text()
+
+
+@pytest.mark.parametrize("name", [n for n in cs.plot.__all__ if hasattr(getattr(cs.plot, n), "from_study")])
+def test_from_study_takes_models_that_chose_their_number(name):
+    X = np.repeat([[0.0, 1], [5, 1], [5, 9]], 8, axis=0) + np.arange(24)[:, None] / 50
+    model = cs.ConsensusClustering(generator="kmeans", n_clusterings=6, random_state=0).fit(X)
+    display = getattr(cs.plot, name)
+    assert vars(display.from_study(model)).keys() == vars(display.from_study(model.study_)).keys()
+    with pytest.raises(InputError, match="is not a study of the number of clusters: pass what choose_k"):
+        display.from_study(cs.consensus.LWEA(2))

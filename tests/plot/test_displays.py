@@ -487,3 +487,36 @@ def test_colors_follow_the_number_of_a_cluster():
     assert cs.plot.colors([2, 0, 12, 2.0]).tolist() == [palette[2], palette[0], palette[2], palette[2]]
     assert cs.plot.colors(["b", "a", None]).tolist() == [palette[1], palette[0], cs.plot.style.UNLABELED]
     assert cs.plot.colors(np.array([-1, -1])).tolist() == [cs.plot.style.UNLABELED] * 2
+
+
+@pytest.mark.parametrize("name", [n for n in cs.plot.__all__ if hasattr(getattr(cs.plot, n), "from_fitted")])
+def test_from_fitted_takes_fitted_models_too(name):
+    X = np.repeat([[0.0, 1], [5, 1], [5, 9]], 8, axis=0) + np.arange(24)[:, None] / 50
+    model = cs.ConsensusClustering(3, generator="kmeans", method="lwea", n_clusterings=6, random_state=0)
+    display, more = getattr(cs.plot, name), (X,) if name == "FeaturesDisplay" else ()
+    view = Fitted.from_estimator(model.fit(X))
+    view = {"LWEA": view} if name == "ComparisonDisplay" else view
+    try:
+        expected = vars(display.from_fitted(view, *more)).keys()
+    except InputError:  # what this method does not learn
+        with pytest.raises(InputError, match="LWEA"):
+            display.from_fitted(model, *more)
+    else:
+        assert vars(display.from_fitted(model, *more)).keys() == expected
+    with pytest.raises(InputError, match="is not a fitted consensus method"):
+        display.from_fitted(object(), *more)
+
+
+def test_features_have_the_names_given():
+    X = np.repeat([[0.0, 1], [5, 1], [5, 9]], 8, axis=0) + np.arange(24)[:, None] / 50
+    model = cs.ConsensusClustering(3, generator="kmeans", n_clusterings=6, random_state=0).fit(X)
+    names = ["length", "width"]
+    assert cs.plot.FeaturesDisplay.from_estimator(model, X, feature_names=names).names == names
+    assert cs.plot.FeaturesDisplay.from_fitted(model, X, names).names == names
+    by_ensemble = cs.plot.FeaturesDisplay.from_ensemble(
+        model.ensemble_, model.labels_, X, feature_names=names
+    )
+    assert by_ensemble.names == names
+    assert "width" in cs.report(model, X, feature_names=names).html
+    with pytest.raises(InputError, match="feature_names is given without X"):
+        cs.report(model, feature_names=names)

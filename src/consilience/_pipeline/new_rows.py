@@ -123,10 +123,6 @@ class PlacesRows:
         assert within is not None
         return within
 
-    def transform(self, X: Any) -> np.ndarray:
-        """The shares of :meth:`predict_proba`, for use as a transformer."""
-        return self.predict_proba(X)
-
     def _lazily(self, X: Any, what: str, top: int | None = None) -> Any:
         check_is_fitted(self, "method_")
         return _register.offered("predict_rows_lazily")(self, X, what, top)

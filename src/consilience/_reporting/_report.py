@@ -16,6 +16,7 @@ import numpy as np
 from .. import __version__
 from .._choosing import ChooseKResult
 from .._data.annotations import read_annotations
+from .._data.features import Features
 from .._results.view import Fitted
 from ..errors import InputError, need
 from ..io import atomic_write, check_writable
@@ -101,6 +102,7 @@ def report(
     title: str | None = None,
     source: Any = None,
     sample_names: Sequence[Any] | None = None,
+    feature_names: Sequence[Any] | None = None,
     command: str | None = None,
     seconds: float | None = None,
     warnings: Sequence[str] = (),
@@ -133,6 +135,8 @@ def report(
         What the data are, such as the name of a file.
     sample_names : sequence, optional
         Names of the objects, if the model has none.
+    feature_names : sequence, optional
+        Names of the features, if X has none.
     command : str, optional
         The shell command that made the result; shown instead of Python code.
     seconds : float, optional
@@ -161,6 +165,10 @@ def report(
     if path is not None:
         check_writable(path, formats=False)
     remarks = list(warnings)
+    if feature_names is not None:
+        if X is None:
+            raise InputError("feature_names is given without X: pass the features, report(model, X).")
+        X = Features(X, feature_names=feature_names)
     study = _study_of(model)
     if isinstance(model, ChooseKResult):
         X, labels_true, annotations, sample_names = (

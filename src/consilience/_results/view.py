@@ -93,6 +93,11 @@ class Fitted:
         return cls(labels, confidence, method.distinct_, method.sample_names_, method, pipeline, own)
 
     @classmethod
+    def of(cls, model: Any) -> Fitted:
+        """The view itself, or that of a fitted model."""
+        return model if isinstance(model, Fitted) else cls.from_estimator(model)
+
+    @classmethod
     def from_ensemble(cls, ensemble: Any, labels: Any, confidence: Any = None) -> Fitted:
         """The view of base clusterings and any partition of the same objects."""
         ensemble = as_ensemble(ensemble)

@@ -23,6 +23,8 @@ def labels_and_names(given: Any, what: str) -> tuple[Any, list[Any] | None]:
     frame = as_frame(given)
     if frame is None:
         return given, row_names(given) if type(given).__name__ == "Series" else None
+    if list(frame.columns) == ["label", "confidence"]:  # as models and the command line write them
+        return values_of(frame["label"]), row_names(given)
     if frame.shape[1] != 1:
         raise InputError(
             f"{what} is a data frame of {frame.shape[1]} columns; pass the one that holds the labels, such "

@@ -53,6 +53,7 @@ class AgreementDisplay:
     @classmethod
     def from_fitted(cls, fitted: Fitted) -> AgreementDisplay:
         """Make the display of the view of a fitted model that all displays share."""
+        fitted = Fitted.of(fitted)
         distinct = fitted.distinct
         return cls(fitted.evidence.table, fitted.nmi, fitted.ari, distinct.clustering_names, distinct.offsets)
 
@@ -139,6 +140,7 @@ class AlluvialDisplay:
     @classmethod
     def from_fitted(cls, fitted: Fitted, clusterings: Any = None, max_clusters: int = 14) -> AlluvialDisplay:
         """Make the display of the view of a fitted model that all displays share."""
+        fitted = Fitted.of(fitted)
         distinct = fitted.distinct
         if clusterings is None:
             order = np.argsort(np.nan_to_num(fitted.nmi), kind="stable")
@@ -265,6 +267,7 @@ class WeightsDisplay:
     @classmethod
     def from_fitted(cls, fitted: Fitted) -> WeightsDisplay:
         """Make the display of the view of a fitted model that all displays share."""
+        fitted = Fitted.of(fitted)
         if fitted.trust is None:
             raise InputError(
                 f"{type(fitted.method).__name__} learns no weights: it trusts all base clusterings equally."

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._choosing.statistics import changes
-from .._choosing.study import with_pairs
+from .._choosing.study import ChooseKResult, with_pairs
 from ..errors import InputError
 from ..metrics import align
 from .style import axes, color, plain
@@ -22,6 +22,17 @@ def null_band(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """(low, high) between which the share WITHIN of the rows lies, column by column."""
     low, high = np.quantile(values, [(1 - WITHIN) / 2, (1 + WITHIN) / 2], axis=0)
     return low, high
+
+
+def as_study(study: Any) -> Any:
+    """The study itself, or that of a model which chose its number of clusters."""
+    found = study if isinstance(study, ChooseKResult) else getattr(study, "study_", None)
+    if found is None:
+        raise InputError(
+            f"{type(study).__name__} is not a study of the number of clusters: pass what choose_k returns, "
+            "or a ConsensusClustering that was fitted with n_clusters='auto'."
+        )
+    return found
 
 
 class ChooseKDisplay:
@@ -64,6 +75,7 @@ class ChooseKDisplay:
     @classmethod
     def from_study(cls, study: Any) -> ChooseKDisplay:
         """Make the display of a study, which :func:`consilience.choose_k` returns."""
+        study = as_study(study)
         low = high = None
         if study.references is not None:
             low, high = null_band(study.references.ari - study.references.ari.mean(axis=0))
@@ -157,6 +169,7 @@ class CDFDisplay:
     @classmethod
     def from_study(cls, study: Any) -> CDFDisplay:
         """Make the display of a study, which :func:`consilience.choose_k` returns."""
+        study = as_study(study)
         ks = _with_clusterings(study)
         curves = [study.cdf(k) for k in ks]
         here = np.isin(study.n_clusters_tried, ks)
@@ -224,6 +237,7 @@ class DeltaAreaDisplay:
     @classmethod
     def from_study(cls, study: Any) -> DeltaAreaDisplay:
         """Make the display of a study, which :func:`consilience.choose_k` returns."""
+        study = as_study(study)
         here = np.isin(study.n_clusters_tried, _with_clusterings(study))
         ks, area = study.n_clusters_tried[here], study.columns["area"][here]
         return cls(ks, area, changes(area), changes(1 - 1 / ks))
@@ -275,6 +289,7 @@ class TrackingDisplay:
     @classmethod
     def from_study(cls, study: Any) -> TrackingDisplay:
         """Make the display of a study, which :func:`consilience.choose_k` returns."""
+        study = as_study(study)
         rows: list[np.ndarray] = []
         for k in study.n_clusters_tried.tolist():
             own = study.labels(k)
@@ -344,6 +359,7 @@ class SpectrumDisplay:
     @classmethod
     def from_study(cls, study: Any) -> SpectrumDisplay:
         """Make the display of a study, which :func:`consilience.choose_k` returns."""
+        study = as_study(study)
         low = high = None
         # Clusterings that were given are others than those of the references: their spectra are not
         # comparable.

@@ -67,6 +67,7 @@ class CoassociationDisplay:
     @classmethod
     def from_fitted(cls, fitted: Fitted, max_cells: int = 200) -> CoassociationDisplay:
         """Make the display of the view of a fitted model that all displays share."""
+        fitted = Fitted.of(fitted)
         check("max_cells", max_cells, Integer(1))
         order = inner_order(fitted)
         counts = cell_counts(fitted.sizes, max_cells)

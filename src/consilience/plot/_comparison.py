@@ -61,6 +61,7 @@ class ComparisonDisplay:
     @classmethod
     def from_fitted(cls, fitted: dict[str, Fitted], labels_true: Any = None) -> ComparisonDisplay:
         """Make the display of the view of a fitted model that all displays share."""
+        fitted = {name: Fitted.of(each) for name, each in as_mapping(fitted).items()}
         names = list(fitted)
         lengths = {name: result.n_samples for name, result in fitted.items()}
         if len(set(lengths.values())) > 1:

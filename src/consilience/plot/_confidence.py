@@ -50,6 +50,7 @@ class ConfidenceDisplay:
     @classmethod
     def from_fitted(cls, fitted: Fitted, bins: int = 20) -> ConfidenceDisplay:
         """Make the display of the view of a fitted model that all displays share."""
+        fitted = Fitted.of(fitted)
         sure = np.clip(fitted.confidence, 0.0, 1.0)
         which = np.minimum((sure * bins).astype(np.int64), bins - 1)
         counts = np.bincount(fitted.labels * bins + which, minlength=fitted.n_clusters * bins).reshape(

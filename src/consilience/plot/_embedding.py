@@ -92,6 +92,7 @@ class EmbeddingDisplay:
         cls, fitted: Fitted, X: Any = None, max_samples: int = 5000, random_state: int = 0
     ) -> EmbeddingDisplay:
         """Make the display of the view of a fitted model that all displays share."""
+        fitted = Fitted.of(fitted)
         check("max_samples", max_samples, Integer(1))
         rng = np.random.default_rng(random_state)
         index = sample(fitted.labels, fitted.sizes, max_samples, rng)

@@ -60,22 +60,26 @@ class FeaturesDisplay:
         self.rest_deviation = rest_deviation
 
     @classmethod
-    def from_estimator(cls, model: Any, X: Any) -> FeaturesDisplay:
+    def from_estimator(cls, model: Any, X: Any, *, feature_names: Any = None) -> FeaturesDisplay:
         """Make the display of a fitted consensus method or pipeline and the features.
 
-        The features have shape (n_samples, n_features) and may be dense or sparse.
+        The features have shape (n_samples, n_features) and may be dense or sparse; ``feature_names`` are
+        their names if X has none.
         """
-        return cls.from_fitted(Fitted.from_estimator(model), X)
+        return cls.from_fitted(Fitted.from_estimator(model), X, feature_names)
 
     @classmethod
-    def from_ensemble(cls, ensemble: Any, labels: Any, X: Any) -> FeaturesDisplay:
+    def from_ensemble(
+        cls, ensemble: Any, labels: Any, X: Any, *, feature_names: Any = None
+    ) -> FeaturesDisplay:
         """Make the display of base clusterings, any labels of the same objects, and their features."""
-        return cls.from_fitted(Fitted.from_ensemble(ensemble, labels), X)
+        return cls.from_fitted(Fitted.from_ensemble(ensemble, labels), X, feature_names)
 
     @classmethod
-    def from_fitted(cls, fitted: Fitted, X: Any) -> FeaturesDisplay:
+    def from_fitted(cls, fitted: Fitted, X: Any, feature_names: Any = None) -> FeaturesDisplay:
         """Make the display of the view of a fitted model that all displays share."""
-        features = as_features(X)
+        fitted = Fitted.of(fitted)
+        features = as_features(X) if feature_names is None else Features(X, feature_names=feature_names)
         if features.n_samples != fitted.n_samples:
             raise InputError(
                 f"X has {features.n_samples} rows, but the model has {fitted.n_samples} objects."

@@ -42,6 +42,7 @@ class ConvergenceDisplay:
     @classmethod
     def from_fitted(cls, fitted: Fitted) -> ConvergenceDisplay:
         """Make the display of the view of a fitted model that all displays share."""
+        fitted = Fitted.of(fitted)
         name = type(fitted.method).__name__
         if not fitted.terms:
             raise InputError(f"{name} keeps no history: it does not iterate on an objective.")
@@ -129,6 +130,7 @@ class PacingDisplay:
     @classmethod
     def from_fitted(cls, fitted: Fitted) -> PacingDisplay:
         """Make the display of the view of a fitted model that all displays share."""
+        fitted = Fitted.of(fitted)
         name = type(fitted.method).__name__
         if not fitted.is_paced:
             raise InputError(f"{name} is not self-paced: its history says nothing about admitted evidence.")
