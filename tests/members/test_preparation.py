@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import rankdata
 from sklearn.cluster import KMeans
+from sklearn.datasets import load_iris
 from sklearn.feature_extraction.text import TfidfTransformer
 from sklearn.preprocessing import StandardScaler, normalize
 
@@ -481,3 +482,45 @@ def test_on_the_command_line(preprocess, tmp_path, monkeypatch):
     assert said.exit_code == 0, said.output
     names = {recipe["preprocess"] for recipe in json.loads(said.stdout)["recipes"]}
     assert names == ({"none", "standardize", "ranks"} if preprocess == "diverse" else {preprocess})
+
+
+# Columns of few values among others ----------------------------------------------------------------------
+
+
+def with_flag(n: int = 120) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    few = [rng.permutation(np.arange(n) % k) for k in (2, 3)]
+    return np.column_stack([rng.normal(size=(n, 3)), *few])
+
+
+def members_see(X) -> dict[str, np.ndarray]:
+    return {view.preparation.name: view.features.X for view in Views("diverse", Features(X), list(range(40)))}
+
+
+def test_diverse_members_see_small_steps_in_columns_of_few_values():
+    X = with_flag()
+    seen = members_see(X)
+    assert sorted(seen) == ["ranks", "standardize"]  # as given, the flag would part the objects
+    np.testing.assert_allclose(np.ptp(seen["standardize"][:, 3:], axis=0), [0.5, 1])
+    np.testing.assert_allclose(seen["standardize"][:, :3].std(axis=0), 1)
+    np.testing.assert_allclose(np.ptp(seen["ranks"][:, 3:], axis=0), np.array([0.5, 1]) / np.sqrt(12))
+    asked_for = learn("standardize", Features(X)).apply(X)
+    np.testing.assert_allclose(asked_for.std(axis=0), 1)
+
+
+def test_columns_of_few_values_alone_or_narrow_or_rare_stay():
+    X = with_flag()
+    alone = members_see((X > 0.5).astype(float))
+    assert sorted(alone) == ["none", "ranks", "standardize"]
+    np.testing.assert_allclose(alone["standardize"].std(axis=0), 1)
+    assert "none" in members_see(X * [10, 10, 10, 1, 1])
+    rare = np.column_stack([X[:, :3], np.arange(120) < 3])
+    np.testing.assert_allclose(members_see(rare)["standardize"].std(axis=0), 1)
+
+
+def test_a_random_flag_does_not_part_the_objects():
+    X, truth = load_iris(return_X_y=True)
+    flag = np.random.default_rng(5).integers(0, 2, len(X))
+    model = cs.ConsensusClustering(3, n_clusterings=100, random_state=0).fit(np.column_stack([X, flag]))
+    assert cs.metrics.ari(flag, model.labels_) < 0.05
+    assert cs.metrics.ari(truth, model.labels_) > 0.6  # standardized, the flag leaves .44

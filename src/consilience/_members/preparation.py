@@ -17,7 +17,8 @@ are refused. (4) has no smoothing term, so that the unit of the weights does not
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,15 @@ PREPARE = Choice(*PREPARATIONS, "diverse") | Nothing()
 MOST_PLACES = 2**16
 #: A dense table without negative values is one of counts if at most this share is not zero.
 SHARE_OF_COUNTS = 0.1
+#: Steps between the values of a column of few values, in units of the spread of other columns, in members of
+#: "diverse". Standardized, such a column would part all objects into its values, whatever else there is.
+STEP, FEW_VALUES = 0.5, 4
+#: Share of the rows that do not have the commonest value of such a column, at least.
+LEAST_SHARE = 0.05
 #: Ratio of the widest column to a narrow one, beyond which the narrow one is named: it hardly affects
 #: distances.
 LARGEST_RATIO = 1000.0
+_FEW = 1000  # rows that show that most columns have more than two values
 _BLOCK = 2**18  # numbers processed at once
 
 
@@ -57,6 +64,7 @@ class Columns:
         else:
             self.low, self.high = X.min(axis=0).astype(np.float64), X.max(axis=0).astype(np.float64)
         self._eps = float(np.finfo(X.dtype).eps)
+        self._X = X
 
     @property
     def half_range(self) -> np.ndarray:
@@ -69,6 +77,35 @@ class Columns:
         return np.flatnonzero(
             self.half_range > 2 * self._eps * np.maximum(np.abs(self.low), np.abs(self.high))
         )
+
+    @cached_property
+    def steps(self) -> np.ndarray:
+        """(d,) steps between the smallest and the largest value of columns of few values, such as yes and no.
+
+        0 for other columns, and for all if there are no others. A twentieth of the rows, at least, do not
+        have the commonest value: what few rows have does not part the others. X is dense.
+        """
+        found = np.zeros(self.low.size)
+        if sp.issparse(self._X):
+            return found
+        varying = self.varying
+        for j in varying.tolist():
+            column = self._X[:, j]
+            if np.unique(column[:_FEW]).size <= FEW_VALUES:
+                values, counts = np.unique(column, return_counts=True)
+                if values.size <= FEW_VALUES and counts.max() <= (1 - LEAST_SHARE) * len(column):
+                    found[j] = values.size - 1
+        return found if (found[varying] == 0).any() else np.zeros_like(found)
+
+    @property
+    def parts_as_given(self) -> bool:
+        """Whether a column of few values stands out beside the others in the units given."""
+        few = np.flatnonzero(self.steps)
+        if few.size == 0:
+            return False
+        others = np.setdiff1d(self.varying, few)
+        spread = float(np.median(np.std(self._X[:, others], axis=0, dtype=np.float64)))
+        return bool((2 * self.half_range[few] / self.steps[few] > STEP * spread).any())
 
 
 @dataclass(frozen=True)
@@ -217,6 +254,7 @@ class Views:
         check("preprocess", preprocess, PREPARE)
         self.features, self.n_jobs = features, n_jobs
         preprocess = preprocess or "none"
+        self._diverse = preprocess == "diverse"
         self._columns = Columns(features.X) if note or preprocess != "none" else None
         if preprocess == "diverse":
             names = suitable(features, self._columns)
@@ -243,6 +281,8 @@ class Views:
 
     def _view(self, name: str, members: list[int]) -> View:
         preparation = learn(name, self.features, self._columns, n_jobs=self.n_jobs)
+        if self._columns is not None and self._diverse:
+            preparation = lightened(preparation, self._columns)
         if name == "none":
             return View(preparation, members, self.features)
         X = preparation.apply(self.features.X, n_jobs=self.n_jobs)
@@ -261,8 +301,9 @@ def suitable(features: Features, columns: Columns | None = None) -> list[str]:
 
     Counts (tables without negative values that are sparse, or dense with at most a tenth other than zero)
     have tf-idf and unit, other sparse tables none, standardize and unit, and other dense tables none,
-    standardize and ranks. A single column has no direction, and constant columns have nothing to prepare.
-    Counts as given and their logarithms are not drawn: they show little but the length of a text.
+    standardize and ranks; without none if a column of few values stands out in the units given. A single
+    column has no direction, and constant columns have nothing to prepare. Counts as given and their
+    logarithms are not drawn: they show little but the length of a text.
     """
     X = features.X
     columns = columns or Columns(X)
@@ -272,7 +313,8 @@ def suitable(features: Features, columns: Columns | None = None) -> list[str]:
     sparse = sp.issparse(X)
     counts = columns.low.min() >= 0 and (sparse or np.count_nonzero(X) <= SHARE_OF_COUNTS * X.size)
     if not counts and not sparse:
-        return ["none", "standardize", "ranks"]
+        comparable = ["standardize", "ranks"]
+        return comparable if columns.parts_as_given else ["none", *comparable]
     if varying.size < 2:
         return ["none"] if counts else ["none", "standardize"]
     return ["tf-idf", "unit"] if counts else ["none", "standardize", "unit"]
@@ -307,6 +349,27 @@ def learn(
     elif name == "ranks":
         learned = {"places": map_tasks(lambda j: _places(X[:, j], weights), kept.tolist(), n_jobs=n_jobs)}
     return Preparation(name, n_features, kept, **learned)
+
+
+def lightened(preparation: Preparation, columns: Columns) -> Preparation:
+    """The preparation with steps of STEP, at most, in columns of few values."""
+    steps = columns.steps[preparation.columns]
+    if not steps.any():
+        return preparation
+    if preparation.places is not None:
+        spread = 1 / np.sqrt(12)  # of ranks
+        wide = np.array([ranks[-1] - ranks[0] for _, ranks in preparation.places])
+        factors = np.where(steps > 0, np.minimum(1.0, STEP * spread * steps / wide), 1.0)
+        places = [
+            (values, 0.5 + factor * (ranks - 0.5)) if factor < 1 else (values, ranks)
+            for factor, (values, ranks) in zip(factors.tolist(), preparation.places)
+        ]
+        return replace(preparation, places=places)
+    if preparation.scale is None or preparation.unit is None:
+        return preparation
+    wide = 2 * columns.half_range[preparation.columns] * preparation.unit * preparation.scale
+    factors = np.where(steps > 0, np.minimum(1.0, STEP * steps / wide), 1.0)
+    return replace(preparation, scale=factors * preparation.scale)
 
 
 # What is learned -------------------------------------------------------------------------------------------

@@ -32,7 +32,9 @@ The parameter ``preprocess`` of every generator says how the features are prepar
 * "diverse": each base clustering draws one of those that suit the data, with equal chances. Counts (no
   negative values; sparse, or dense with at most a tenth that is not zero) draw from "tf-idf" and "unit",
   other sparse tables from "none", "standardize" and "unit", and other dense tables from "none", "standardize"
-  and "ranks".
+  and "ranks". In a dense table with columns of at most four values, such as yes and no, beside others, their
+  values are half a standard deviation apart at most, lest one of them part all objects by itself; and there
+  is no "none" if they are farther apart than that, by the standard deviation of most others.
 
 A preparation is computed from all objects, by their weights, before rows or features are sampled. All but
 "none" and "pearson" leave constant columns out. A prepared table is a copy of X in the precision of X. It is
