@@ -520,7 +520,7 @@ def test_bad_data():
     with pytest.raises(InputError, match="All 30 rows of X are equal: there is nothing to cluster"):
         cs.choose_k(np.ones((30, 2)), **QUICK)
     with pytest.raises(InputError, match="n_clusters=5 exceeds the 3 distinct rows of X"):
-        cs.choose_k(np.repeat(np.eye(3), 10, axis=0), **QUICK)
+        cs.choose_k(np.repeat(np.eye(3) / 2, 10, axis=0), **QUICK)
     with pytest.raises(InputError, match=r"X contains 1 missing value \(NaN\)"):
         cs.choose_k(np.where(np.arange(360).reshape(120, 3) == 7, np.nan, BLOBS), **QUICK)
     with pytest.raises(InputError, match="was given a SoftEnsemble"):

@@ -85,7 +85,7 @@ def test_infinity_and_huge_numbers():
 
 def test_text_is_named():
     frame = pd.DataFrame({"size": [1.0, 2.0], "city": ["Oslo", "Rome"]}, index=["x", "y"])
-    bad(frame, r"X holds text: 'Oslo' in row 0 \('x'\), column 'city'.*OneHotEncoder")
+    bad(frame, r"X holds columns that are not numbers: 'city' \(text\).*'Oslo'.*TableEncoder")
     bad(np.array([["1", "2"], ["3", "4"]]), r"X holds text: .*'1'.* in row 0, column 0")
     bad(
         np.array([[1, 2], [3, {}]], dtype=object),
@@ -93,9 +93,12 @@ def test_text_is_named():
     )
     bad(
         pd.DataFrame({"when": pd.date_range("2020", periods=3)}),
-        r"Column 'when' holds Datetime.* no distance",
+        r"X holds columns that are not numbers: 'when' \(dates\)",
     )
-    bad(pl.DataFrame({"a": [1, 2], "b": ["u", "v"]}), r"X holds text: 'u' in row 0, column 'b'")
+    bad(
+        pl.DataFrame({"a": [1, 2], "b": ["u", "v"]}),
+        r"X holds columns that are not numbers: 'b' \(text\); in 'b', for instance, 'u'",
+    )
 
 
 def test_shapes():

@@ -12,7 +12,7 @@ from sklearn.datasets import load_digits, load_iris, make_blobs
 
 import consilience as cs
 from consilience._data.plausibility import looks_like_labels
-from consilience.errors import ConsilienceWarning, GuessWarning
+from consilience.errors import ConsilienceWarning, GuessWarning, InputError
 
 X, TRUTH = make_blobs(60, 3, centers=3, random_state=0)
 LABELS = cs.generate.kmeans(X, n_clusterings=10, n_clusters=(2, 5), random_state=0).labels
@@ -49,13 +49,9 @@ def test_tables_of_features(table):
 
 
 @pytest.mark.parametrize("form", [np.asarray, pd.DataFrame])
-def test_choose_k_says_what_it_took_labels_for(form):
-    with pytest.warns(
-        GuessWarning,
-        match=r"was taken for features. If these are labels, pass them as choose_k\(ensemble=X\)",
-    ) as found:
+def test_choose_k_asks_which_of_the_two_a_table_is(form):
+    with pytest.raises(InputError, match=r"For labels write choose_k\(ensemble=X\), for features"):
         cs.choose_k(form(LABELS), **QUICK)
-    assert found[0].filename == __file__
     assert issubclass(GuessWarning, ConsilienceWarning)
     with warnings.catch_warnings():
         warnings.simplefilter("error", GuessWarning)
@@ -71,7 +67,7 @@ def test_consensus_clustering_says_what_it_took_labels_for(n_clusters):
     with pytest.warns(
         GuessWarning,
         match=r"combine them with a consensus method, such as "
-        r"cs.consensus.EvidenceAccumulation\(n_clusters\).fit\(X\)",
+        r"cs.consensus.LWGP\(n_clusters\).fit\(X\)",
     ) as found:
         model.fit(LABELS)
     assert len([one for one in found if one.category is GuessWarning]) == 1
@@ -97,15 +93,19 @@ def test_a_list_of_label_vectors_is_questioned():
     rng = np.random.default_rng(0)
     vectors = [rng.integers(-1, 3, 60) for _ in range(8)]
     said = r"list of 8 vectors of 60 small whole numbers.*cs\.Ensemble\.from_clusterings\(X\)"
-    for fit in (cs.ConsensusClustering(2, n_clusterings=3, generator="kmeans").fit, questioned_by_choose_k):
-        with pytest.warns(GuessWarning, match=said) as found:
-            fit(vectors)
-        assert [one.filename for one in found if one.category is GuessWarning] == [__file__]
-        for features in (np.array(vectors), [list(vector) for vector in vectors], [v + 0.5 for v in vectors]):
-            with warnings.catch_warnings():
-                warnings.simplefilter("error", GuessWarning)
-                fit(features)
+    fit = cs.ConsensusClustering(2, n_clusterings=3, generator="kmeans").fit
+    with pytest.warns(GuessWarning, match=said) as found:
+        fit(vectors)
+    assert [one.filename for one in found if one.category is GuessWarning] == [__file__]
+    asked = r"For clusterings write choose_k\(cs\.Ensemble\.from_clusterings\(X\)\)"
+    with pytest.raises(InputError, match=asked):
+        studied(vectors)
+    for features in (np.array(vectors), [list(vector) for vector in vectors], [v + 0.5 for v in vectors]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", GuessWarning)
+            fit(features)
+            studied(features)
 
 
-def questioned_by_choose_k(X):
+def studied(X):
     cs.choose_k(X, n_clusters=[2], n_clusterings=20, null=None, random_state=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from . import consensus, doors, makers, measures, models, tasks, trips, views
+from . import consensus, doors, makers, measures, models, tables, tasks, trips, views
 from .properties import Suite
 
 ALL: list[Suite] = [
@@ -18,6 +18,7 @@ ALL: list[Suite] = [
     doors.parameter_suite,
     trips.suite,
     models.suite,
+    tables.suite,
 ]
 if find_spec(f"{__package__}.files"):
     from . import hostile_files

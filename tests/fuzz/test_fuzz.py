@@ -19,7 +19,7 @@ SLICES = {
     "consensus": (["consensus"], 160),
     "more consensus": (["consensus", "multi-task"], 160),
     "features": (["generators", "features to consensus", "ensemble views", "metrics"], 350),
-    "doors": (["containers", "parameters", "round trips", "files", "saved models"], 800),
+    "doors": (["containers", "parameters", "round trips", "files", "saved models", "tables"], 800),
 }
 
 

@@ -101,7 +101,7 @@ def take_features(
     else:
         features = as_features(X)
         if features is not X:
-            question_features(features, X, "pass them as choose_k(ensemble=X)")
+            question_features(features, X, None)
         n, d = features.shape
         if given is not None and given.n_samples != n:
             check_not_of_columns(given.labels, features.shape, "The ensemble")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,12 +10,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from .._base.names import check_count, check_unique
-from .._base.parameters import check_weights, checked_csr, positions_of
+from .._base.parameters import check_weights, checked_csr, listed, positions_of
 from .._kernels.labels.distinct import row_hashes
 from .._kernels.runtime.floats import as_floats
 from ..errors import ConsilienceError, InputError, InputTypeError
 from .containers import refuse_foreign, shown, unrolled
 from .frames import as_array, as_frame, row_names
+from .mixed import is_gap, refuse_columns
 
 __all__ = ["Features"]
 
@@ -216,25 +218,34 @@ def _from_frame(native: Any, frame: Any) -> tuple[np.ndarray, list[Any] | None, 
     feature_names = [str(name) for name in frame.columns]
     if frame.shape[0] == 0 or frame.shape[1] == 0:
         return np.empty(frame.shape), sample_names, feature_names
-    columns = []
-    for name, column in zip(feature_names, frame.iter_columns()):
-        values = column.to_numpy()
-        if values.dtype.kind in "mM" or (values.dtype.kind not in "biuf" and values.dtype.kind not in "OUST"):
-            raise InputError(
-                f"Column {name!r} holds {column.dtype} values, which have no distance here; "
-                "turn it into numbers or drop it."
-            )
+    columns, others = [], []  # others: names of columns that are no numbers
+    found = {name: column.to_numpy() for name, column in zip(feature_names, frame.iter_columns())}
+    for name, values in found.items():
+        if values.dtype.kind in "mM" or values.dtype.kind not in "biufOUST" or _is_text(values):
+            others.append(name)
+    if others:
+        refuse_columns(frame, others)
+    for name, values in found.items():
         if values.dtype.kind not in "biuf":
             values = _numbers(values.reshape(-1, 1), sample_names, [name]).ravel()
         columns.append(values)
     return as_floats(np.stack(columns, axis=1)), sample_names, feature_names
 
 
+def _is_text(values: np.ndarray) -> bool:
+    """Whether most filled cells hold text or dates; a few texts among numbers are errors in cells."""
+    if values.dtype.kind in "biuf":
+        return False
+    held = [value for value in values.ravel().tolist() if not is_gap(value)]
+    odd = sum(isinstance(value, (str, datetime.date)) for value in held)
+    return odd > len(held) / 2
+
+
 def _from_array(X: Any) -> np.ndarray:
     if hasattr(X, "n_clusterings") and hasattr(X, "distinct"):
         raise InputError(
             "X is an Ensemble already; generators take features. Pass it to a consensus method instead, such "
-            "as cs.consensus.EvidenceAccumulation(n_clusters).fit(X)."
+            "as cs.consensus.LWGP(n_clusters).fit(X)."
         )
     if isinstance(X, Mapping):
         raise InputError(
@@ -246,11 +257,13 @@ def _from_array(X: Any) -> np.ndarray:
         X = np.ma.filled(X.astype(np.float64), np.nan)
     try:
         values = as_array(X)
-    except ValueError as error:
+    except ValueError:
         raise InputError(
-            f"X is not a table: its rows have different lengths ({error}). Give every object the same "
+            f"X is not a table: its rows have different lengths{_lengths(X)}. Give every object the same "
             f"features."
         ) from None
+    if values.dtype.kind in "US" and not isinstance(X, np.ndarray):
+        values = np.array(X, dtype=object)  # NumPy turned the numbers among the texts into text as well
     if values.ndim == 1:
         raise InputError(
             f"X has shape {values.shape}: a table with one row per object is needed. Reshape your data: "
@@ -274,6 +287,13 @@ def _from_array(X: Any) -> np.ndarray:
     return as_floats(values)
 
 
+def _lengths(X: Any) -> str:
+    """Which rows of a list differ in length."""
+    found = [len(row) if hasattr(row, "__len__") else 1 for row in X]
+    j = next((j for j, length in enumerate(found) if length != found[0]), None)
+    return "" if j is None else f": {found[0]} in row 0, {found[j]} in row {j}"
+
+
 def _from_sparse(X: Any) -> Any:
     if X.ndim != 2:
         raise InputError(f"X is a sparse array of shape {X.shape}: a table (objects, features) is needed.")
@@ -290,9 +310,17 @@ def _numbers(cells: np.ndarray, rows: list[Any] | None, columns: list[str] | Non
             out[i, j] = np.nan
             continue
         if isinstance(cell, str):
+            found = f"X holds text: {str(cell)!r} {_at(i, j, rows, columns)}"
+            whole = [k for k in range(cells.shape[1]) if _is_text(cells[:, k])]
+            if j in whole:
+                raise InputError(
+                    f"{found}; {'columns' if len(whole) > 1 else 'column'} {listed(whole, most=8)} "
+                    f"{'hold' if len(whole) > 1 else 'holds'} text or dates. Every feature must be a number: "
+                    "cs.io.TableEncoder().fit_transform(X) makes features of all columns; to do without "
+                    f"{'these' if len(whole) > 1 else 'this one'}, drop {'them' if len(whole) > 1 else 'it'}."
+                )
             raise InputError(
-                f"X holds text: {str(cell)!r} {_at(i, j, rows, columns)}. Every feature must be a number: "
-                "drop the column or encode it first (scikit-learn's OneHotEncoder or OrdinalEncoder)."
+                f"{found}. Every feature must be a number: put one, or NaN, in its place, or drop the row."
             )
         try:
             out[i, j] = float(cell)
@@ -354,11 +382,16 @@ def check_finite(
     kinds = " (NaN)" if not infinite else " (inf)" if not missing else " (NaN and inf)"
     i, j = _places(values, wrong)
     n, d = values.shape
+    remedy = (
+        "Fill them in (scikit-learn's SimpleImputer) or drop those rows or columns"
+        if not infinite
+        else "Drop those rows or columns, or put numbers, or NaN, in place of inf: scikit-learn's "
+        "SimpleImputer fills in NaN"
+    )
     raise error(
         f"{what} contains {' and '.join(parts)}{kinds} in {np.unique(i).size} of {n} rows and "
         f"{np.unique(j).size} of {d} "
-        f"columns, the first {_at(i, j, rows, columns, first)}. Fill them in (scikit-learn's SimpleImputer) "
-        "or drop those rows or columns."
+        f"columns, the first {_at(i, j, rows, columns, first)}. {remedy}."
     )
 
 

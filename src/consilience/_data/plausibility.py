@@ -33,6 +33,7 @@ import scipy.sparse as sp
 
 from .._base.parameters import listed
 from ..errors import GuessWarning, InputError, OrientationWarning, warn
+from .mixed import is_numbering
 
 if TYPE_CHECKING:
     from .features import Features
@@ -264,30 +265,62 @@ _COMPARED = 50
 _AGREE = 0.5
 
 
-def question_features(features: Features, given: Any, remedy: str) -> None:
+def question_features(features: Features, given: Any, remedy: str | None) -> None:
     """Warn if features look like labels, or the list ``given`` for them like one of label vectors.
 
-    ``remedy`` says how to give labels.
+    ``remedy`` says how to give labels. Where it is None, both could be meant, and an error asks which.
     """
     if _is_list_of_clusterings(given, features.X):
         m, n = features.shape
+        what = f"X is a list of {m} vectors of {n} small whole numbers"
+        if remedy is None:
+            raise InputError(
+                f"{what}: {m} clusterings of {n} objects, or features of {m} objects? For clusterings write "
+                "choose_k(cs.Ensemble.from_clusterings(X)), for features choose_k(numpy.array(X))."
+            )
         warn(
-            f"X is a list of {m} vectors of {n} small whole numbers, as {m} clusterings of {n} objects are, "
+            f"{what}, as {m} clusterings of {n} objects are, "
             f"and was taken for the features of {m} objects. If they are clusterings, pass "
             f"cs.Ensemble.from_clusterings(X) to a consensus method, or to choose_k as ensemble. If they are "
             f"features, numpy.array(X) says so.",
             GuessWarning,
         )
         return
+    _question_numbering(features)
     if looks_like_labels(features.X):
         n, d = features.shape
+        what = f"X holds only small whole numbers in each of its {d} columns"
+        if remedy is None:
+            raise InputError(
+                f"{what}: labels of {n} objects in {d} base clusterings, or features? For labels write "
+                "choose_k(ensemble=X), for features choose_k(cs.io.Features(X))."
+            )
         warn(
-            f"X holds only small whole numbers in each of its {d} columns, like labels of {n} objects in "
+            f"{what}, like labels of {n} objects in "
             f"{d} base clusterings, and was taken for features. If these are labels, {remedy}. If they are "
             f"features, "
             "cs.io.Features(X) says so.",
             GuessWarning,
         )
+
+
+def _question_numbering(features: Features) -> None:
+    """Warn of columns that only count the objects."""
+    X, names = features.X, features.feature_names
+    if sp.issparse(X) or X.shape[1] < 2:
+        return
+    found = [j for j in range(X.shape[1]) if _whole(X[:_FEW, j]) and is_numbering(X[:, j])]
+    if not found:
+        return
+    shown = listed(repr(names[j]) if names else j for j in found)
+    warn(
+        f"Column{'s' if len(found) > 1 else ''} {shown} of X {'hold' if len(found) > 1 else 'holds'} whole "
+        f"numbers at constant steps, each once, as a number of each object does, and "
+        f"{'were' if len(found) > 1 else 'was'} taken for {'features' if len(found) > 1 else 'a feature'}. "
+        "Leave it out, or give it as row names, such as X.set_index(...), unless it measures something; "
+        "cs.io.Features(X) says so.",
+        GuessWarning,
+    )
 
 
 def _is_list_of_clusterings(given: Any, X: Any) -> bool:

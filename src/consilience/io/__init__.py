@@ -20,16 +20,19 @@ from ._read_labels import read_labels
 from ._source import names_in
 from ._write import write_ensemble, write_features, write_labels, write_table
 
+_LATE = [_register.Entry("ChooseKResult", "_choosing"), _register.Entry("TableEncoder", "_data.encoder")]
 if TYPE_CHECKING:  # for editors and type checkers
     from .._choosing import ChooseKResult as ChooseKResult
+    from .._data.encoder import TableEncoder as TableEncoder
 else:  # hidden from them: with a __getattr__, they would accept any name
-    __getattr__, __dir__ = _register.lazily(globals(), [_register.Entry("ChooseKResult", "_choosing")])
+    __getattr__, __dir__ = _register.lazily(globals(), _LATE)
 
 __all__ = [
     "Annotations",
     "ChooseKResult",
     "Features",
     "Table",
+    "TableEncoder",
     "check_writable",
     "load",
     "names_in",
