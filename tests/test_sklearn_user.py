@@ -38,10 +38,9 @@ def data_for(entry):
 @pytest.mark.parametrize("n_clusters", [None, "auto"])
 def test_forgotten_n_clusters_is_refused(entry, n_clusters):
     model = entry.load()(n_clusters)
-    features = entry in _register.FEATURES
-    if features and n_clusters == "auto":  # chooses it: tests/choosing/test_auto.py
+    if entry in _register.FEATURES:  # chooses it: tests/choosing/test_auto.py
         return
-    remedy = r"n_clusters='auto' lets a study choose it" if features else r"cs\.choose_k\(\w+\) estimates one"
+    remedy = r"cs\.choose_k\((ensemble=)?\w+\) estimates one"
     with pytest.raises(
         InputError,
         match=rf"^n_clusters={n_clusters!r}: {entry.name} needs the number of clusters\. Write "

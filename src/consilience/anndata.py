@@ -117,7 +117,7 @@ def consensus(
     columns: Sequence[str],
     n_clusters: int | None = None,
     *,
-    method: Any = "lwea",
+    method: Any = "lwgp",
     key_added: str = "consilience",
     must_link: Any = None,
     **params: Any,
@@ -133,7 +133,7 @@ def consensus(
         clustering did not see.
     n_clusters : int
         Number of clusters.
-    method : str or consensus estimator, default "lwea"
+    method : str or consensus estimator, default "lwgp"
         A name listed by ``consilience methods``, or an estimator, which is fitted with its own parameters.
     key_added : str, default "consilience"
         Key of what is written.

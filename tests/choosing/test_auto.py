@@ -202,3 +202,10 @@ def test_cluster_by_itself(features, tmp_path):
     assert found["notes"][-1].startswith("3 clusters (verdict: ")
     wrong = run("cluster", features, "-k", "some")
     assert "'some' is neither a whole number nor auto" in wrong.stderr
+
+
+@pytest.mark.parametrize("estimator", [cs.ConsensusClustering, cs.MDEC])
+def test_none_means_the_same(estimator):
+    models = [estimator(given, n_clusterings=6, random_state=0).fit(BLOBS) for given in (None, "auto")]
+    assert models[0].study_.n_clusters == models[1].study_.n_clusters == 3
+    np.testing.assert_array_equal(models[0].labels_, models[1].labels_)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import inspect
 import io
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -230,3 +232,13 @@ def test_a_full_disk_behind_standard_output_is_not_our_fault(folder, command):
 
 def test_nowhere_is_an_output(folder, run):
     assert run("cluster", "features.csv", "-k", "3", "-o", "/dev/null").exit_code == 0
+
+
+def test_given_labels_have_one_default_method_at_every_door():
+    """The command line, AnnData, and the page that says which method to take."""
+    from consilience._cli.consensus import command
+
+    own = next(option.default for option in command.params if option.name == "method")
+    assert own == inspect.signature(cs.anndata.consensus).parameters["method"].default == "lwgp"
+    page = (Path(__file__).parents[2] / "docs" / "which-method.md").read_text("utf-8")
+    assert "`consilience consensus` and `cs.anndata.consensus` take it where you name no method" in page

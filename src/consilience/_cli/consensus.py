@@ -40,7 +40,7 @@ from ._session import Session
 @click.command("consensus", short_help="Turn an ensemble of clusterings into one.")
 @click.argument("labels")
 @number_or_auto_option
-@method_option("evidence-accumulation")
+@method_option("lwgp")
 @results
 @click.option(
     "-c",

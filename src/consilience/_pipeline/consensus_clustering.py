@@ -20,7 +20,6 @@ from .._base.estimator import (
     ClassNamePrefixFeaturesOutMixin,
     ClusterMixin,
     TransformerMixin,
-    check_n_clusters,
     check_parameters,
     declared,
     fit_with,
@@ -210,7 +209,6 @@ class BasePipeline(
                 )
             self.study_ = study
             return self
-        check_n_clusters(n_clusters, type(self).__name__, "n_clusters='auto' lets a study choose it")
         check_parameters(self, n_clusters=n_clusters)
         plan = Plan(*self._generator(), self.n_clusterings, *self._method())
         check_params(plan)
@@ -229,6 +227,11 @@ class BasePipeline(
                 learn = _register.offered("learn_lazily")
                 return learn(self, X, sample_weight, plan, n_clusters, must_link)
             return self._learn(X, sample_weight, plan, n_clusters, must_link)
+
+    # Here and not beside predict_proba: scikit-learn lets set_output act on methods of this class alone.
+    def transform(self, X: Any) -> np.ndarray:
+        """The shares of :meth:`predict_proba`, for use as a transformer."""
+        return self.predict_proba(X)
 
     def _learn(self: Model, X: Any, sample_weight: Any, plan: Plan, n_clusters: int, must_link: Any) -> Model:
         """:meth:`fit` after the parameters were checked."""
@@ -303,10 +306,7 @@ class BasePipeline(
 
     def _question(self, features: Features, given: Any) -> None:
         """Warn where what was given looks like labels."""
-        remedy = (
-            "combine them with a consensus method, such as "
-            "cs.consensus.EvidenceAccumulation(n_clusters).fit(X)"
-        )
+        remedy = "combine them with a consensus method, such as cs.consensus.LWGP(n_clusters).fit(X)"
         question_features(features, given, remedy)
 
     def _prepared_as(self) -> str:
@@ -401,10 +401,10 @@ class BasePipeline(
         return self._sample_names
 
     def _n_clusters(self) -> Any:
-        """The number given here, or that of the consensus estimator; None or "auto" if neither is given."""
+        """The number given here, or that of the consensus estimator; "auto" if neither is given."""
         asked = self.n_clusters
         if asked is None or is_auto(asked):
-            return getattr(self.method, "n_clusters", None) or asked
+            return getattr(self.method, "n_clusters", None) or AUTO
         return asked
 
     def _generator(self) -> tuple[Any, dict[str, Any]]:
@@ -457,9 +457,9 @@ class ConsensusClustering(BasePipeline):
     Parameters
     ----------
     n_clusters : int or "auto"
-        Number of clusters returned. "auto", the default, takes the number of a ``method`` estimator that was
-        given one, and otherwise lets :func:`choose_k` choose. If the data cannot be told from a single
-        cloud, the number is 1, with a warning that says so.
+        Number of clusters returned. "auto", the default, or None takes the number of a ``method`` estimator
+        that was given one, and otherwise lets :func:`choose_k` choose. If the data cannot be told from a
+        single cloud, the number is 1, with a warning that says so.
     generator : str, callable, clusterer, list or dict of clusterers
         How base clusterings are made. "auto", the default, leaves it to the rule below. A name is that of a
         function of :mod:`consilience.generate` (``consilience methods`` lists the names; hyphens and

@@ -268,7 +268,7 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
         if fewer than ``n_clusters`` are left, and ``merged_`` holds the sizes of the merged clusters.
         """
         self._library = library_of(X)
-        check_n_clusters(self.n_clusters, type(self).__name__, "cs.choose_k(labels) estimates one")
+        check_n_clusters(self.n_clusters, type(self).__name__, "cs.choose_k(ensemble=labels) estimates one")
         if is_lazy(X):
             check_parameters(self)
             return _register.offered("fit_lazily")(self, X, sample_weight, must_link)
