@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import numpy as np
@@ -154,3 +155,39 @@ def test_expected_costs_at_11000_objects_and_5636_base_clusters():
     seconds, held = cs.consensus.CoassociationKMeans(10)._cost(many)
     assert 20 < seconds < 200
     assert 1e9 < held < 5e9
+
+
+# Lopsided clusters ------------------------------------------------------------------------------------------
+
+
+def split_into(*sizes) -> np.ndarray:
+    return np.repeat(np.arange(len(sizes)), sizes)[:, None].repeat(3, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ((165, 20, 10), r"One cluster holds 85% of the objects \(165 of 195\), the next 20"),
+        ((110, 60, 1), "1 cluster is a single object beside a cluster of 110: outliers, or torn off"),
+        ((110, 60, 1, 1), "2 clusters are single objects beside a cluster of 110"),
+        ((150, 40, 10), None),
+        ((90, 9), None),
+        ((60, 10, 2), None),
+        ((90, 80, 1), None),
+    ],
+)
+def test_lopsided_clusters_are_told(sizes, said):
+    model = cs.consensus.EvidenceAccumulation(len(sizes))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(cs.Ensemble(split_into(*sizes)))
+    told = [
+        str(one.message)
+        for one in caught
+        if "single object" in str(one.message) or "holds" in str(one.message)
+    ]
+    assert told == [one for one in model.messages_ if one in told]
+    assert len(told) == (said is not None)
+    if said:
+        assert re.search(said, told[0])
+        assert [one.filename for one in caught if str(one.message) in told] == [__file__]

@@ -145,6 +145,10 @@ class _Membership:
         return distinct.expand(model._predictor.shares(rows)[1])
 
 
+#: Clusters of so many objects are not questioned, and the share from which on one cluster holds most of them.
+FEW_OBJECTS, MOST_OF = 100, 0.8
+
+
 @declared
 class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseMethod):
     """Base of the methods that turn an ensemble into one clustering.
@@ -520,6 +524,10 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
             )
             self.messages_.append(said)
             warn(said, LowAgreementWarning)
+        said = lopsided(self.cluster_sizes_, np.bincount(self.labels_))
+        if said:
+            self.messages_.append(said)
+            warn(said)
 
     # Further objects ---------------------------------------------------------------------------------------
 
@@ -690,6 +698,30 @@ def accept(
 def predictor_of(model: BaseConsensus) -> Predictor:
     """What places further objects in the clusters of a fitted method."""
     return model._predictor
+
+
+def lopsided(sizes: np.ndarray, counts: np.ndarray) -> str:
+    """What to say of three clusters or more of which one holds most objects, or is one object; else "".
+
+    sizes : weight of each cluster, largest first; counts : objects of each. Few objects are not questioned.
+    """
+    total, largest = sizes.sum(), sizes[0]
+    if sizes.size < 3 or counts.sum() < FEW_OBJECTS:
+        return ""
+    if largest > MOST_OF * total:
+        return (
+            f"One cluster holds {largest / total:.0%} of the objects ({largest:g} of {total:g}), the next "
+            f"{sizes[1]:g}: the base clusterings may hardly tell most objects apart. Try another n_clusters, "
+            "another method, or base clusterings of features prepared in another way (preprocess)."
+        )
+    alone = int((counts == 1).sum())
+    if alone and largest > FEW_OBJECTS:
+        clusters = "cluster is a single object" if alone == 1 else "clusters are single objects"
+        return (
+            f"{alone} {clusters} beside a cluster of {largest:g}: outliers, or torn off. min_cluster_size=2 "
+            "merges them, and another method may find larger parts."
+        )
+    return ""
 
 
 def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: np.ndarray) -> np.ndarray:
