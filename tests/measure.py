@@ -182,7 +182,7 @@ def table() -> Iterator[tuple[str, object]]:
 
 
 class Walk:
-    """Files, functions and changes of room of a call, in this thread."""
+    """Files and functions of a call, in this thread, and changes of room from one new file to the next."""
 
     def __init__(self) -> None:
         self.files: set[str] = set()
@@ -203,13 +203,12 @@ class Walk:
         path, name = Path(frame.f_code.co_filename), frame.f_code.co_name
         if name.startswith("<"):  # modules and comprehensions
             return
-        self.files.add(str(path))
-        new = (str(path), name) not in self.functions
         self.functions.add((str(path), name))
         room = rooms.room_of_file(path).partition("/")[0]
-        if new and room != self._room:
-            self._room = room
+        if str(path) not in self.files and room != self._room:
             self.changes += 1
+            self._room = room
+        self.files.add(str(path))
 
 
 def walks() -> Iterator[tuple[str, Walk]]:
@@ -224,9 +223,10 @@ def walks() -> Iterator[tuple[str, Walk]]:
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder, "labels.csv"), Path(folder, "out.csv")
         cs.io.write_table({f"c{i}": column for i, column in enumerate(labels.T)}, source)
-        line = ["consensus", str(source), "-k", "5", "--method", "lwgp", "-o", str(target), "--overwrite"]
+        line = ["consensus", str(source), "-k", "5", "--method", "lwgp", "-o", str(target)]
 
         def command() -> None:
+            target.unlink(missing_ok=True)
             with suppress(SystemExit):
                 main(line)
 

@@ -257,9 +257,10 @@ def check_weights(sample_weight: Any, n: int, *, zero: bool = False) -> np.ndarr
     bad = ~(np.isfinite(weights) & ((weights >= 0) if zero else (weights > 0)))
     if bad.any():
         first = int(np.argmax(bad))
+        what = "a weight: expected finite numbers of at least 0" if zero else "a positive number"
+        remedy = "" if zero else " Leave out objects that should not count."
         raise InputError(
-            f"sample_weight[{first}]={weights[first]:g} is not a positive number ({int(bad.sum())} such). "
-            "Leave out objects that should not count."
+            f"sample_weight[{first}]={weights[first]:g} is not {what} ({int(bad.sum())} such).{remedy}"
         )
     check_range(weights)
     return weights

@@ -33,7 +33,8 @@ import numpy as np
 from .._data.distinct import Compressed
 from .._data.ensemble import Ensemble
 from .._data.soft import incidence_of
-from .._evidence.table import Evidence, drawn_by_weight
+from .._evidence.table import Evidence, drawn_by_weight, place_others
+from .._kernels.cut.partition import compact
 from .._kernels.eigen import leading_eigenvectors
 from .._kernels.labels.incidence import Labels
 from .._kernels.labels.information import pairwise_measure
@@ -267,12 +268,8 @@ class Linked(NamedTuple):
 
         Every object that was not linked joins the group it is most often together with.
         """
-        _, groups = np.unique(cut_tree(self.left, self.right, k), return_inverse=True)
-        everybody, own = np.full(self.ensemble.n_samples, -1), np.zeros(self.ensemble.n_samples)
-        everybody[self.rows], own[self.rows] = groups.reshape(-1), self.weights
-        alike = np.ones(self.ensemble.n_base_clusters)
-        placed = Evidence(self.ensemble, everybody, weights=own).closest_groups(alike, n_jobs=n_jobs)
-        placed[self.rows] = groups.reshape(-1)
+        groups, alike = compact(cut_tree(self.left, self.right, k)), np.ones(self.ensemble.n_base_clusters)
+        placed = place_others(self.ensemble, self.rows, self.weights, groups, alike, n_jobs=n_jobs)
         order = np.argsort(-np.bincount(placed, self.ensemble.sample_weight, minlength=k), kind="stable")
         return np.argsort(order)[placed]
 

@@ -115,6 +115,15 @@ def inverted(order: np.ndarray) -> np.ndarray:
     return place
 
 
+def check_distinct(n_clusters: int, u: int, n: int) -> None:
+    """Raise if there are more clusters than the u rows that tell n objects apart."""
+    if n_clusters > u:
+        raise InputError(
+            f"n_clusters={n_clusters} exceeds the {u} distinct objects: the clusterings tell only {u} of the "
+            f"{n} objects apart. Choose a value between 1 and {u}, or add finer clusterings."
+        )
+
+
 def check_maps(rows: np.ndarray, inverse: np.ndarray, u: int) -> None:
     """Raise unless these map u distinct rows to objects and back, as compiled code requires."""
     if rows.shape != (u,) or rows.dtype.kind + inverse.dtype.kind != "ii" or inverse.ndim != 1:

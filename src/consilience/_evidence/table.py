@@ -383,6 +383,26 @@ def agreement_beside_baseline(
     return Agreement(*map(float, found))
 
 
+def place_others(
+    ensemble: Any,
+    rows: np.ndarray,
+    weights: np.ndarray,
+    groups: np.ndarray,
+    cluster_weights: np.ndarray,
+    *,
+    n_jobs: int | None = -1,
+) -> np.ndarray:
+    """(u,) groups of all objects from those of a sample, which keep theirs.
+
+    The others join the group that they are most often together with, by base clusters of these weights.
+    """
+    known, own = np.full(ensemble.n_samples, -1), np.zeros(ensemble.n_samples)
+    known[rows], own[rows] = groups, weights
+    placed = Evidence(ensemble, known, weights=own).closest_groups(cluster_weights, n_jobs=n_jobs)
+    placed[rows] = groups
+    return placed
+
+
 def drawn_by_weight(weights: np.ndarray, most: int) -> tuple[np.ndarray | None, np.ndarray]:
     """(rows, weights) of at most ``most`` objects, the same every time; None for all, unchanged.
 

@@ -38,7 +38,7 @@ from .._base.parameters import (
 )
 from .._base.progress import announce, loops_shown
 from .._base.rng import make_rng
-from .._data.distinct import Compressed, inverted
+from .._data.distinct import Compressed, check_distinct, inverted
 from .._data.ensemble import Ensemble, as_ensemble, objects_behind, say_unseen
 from .._data.features import Features
 from .._data.frames import library_of
@@ -46,7 +46,7 @@ from .._data.links import join, linked_groups
 from .._data.soft import SoftCompressed, SoftEnsemble, incidence_of
 from .._evidence.prediction import Predictor, TopClusters, check_top, codes_of, memberships_of, say_unknown
 from .._evidence.table import Evidence, agreement_beside_baseline, sizes_of
-from .._kernels.cut.partition import compact, merge_small
+from .._kernels.cut.partition import by_decreasing_size, compact, merge_small
 from .._kernels.runtime.memory import WITHOUT_PAIRS, refusing
 from .._kernels.runtime.threads import one_blas_thread
 from .._results.model import FittedModel
@@ -406,7 +406,7 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
         compressed = (
             ensemble.distinct(n_jobs=n_jobs) if must_link is None else join(ensemble, groups, n_jobs=n_jobs)
         )
-        u, c = compressed.n_samples, self.n_clusters
+        c = self.n_clusters
         if c > ensemble.n_samples:
             hint = ""
             if ensemble.n_clusterings > ensemble.n_samples:
@@ -415,12 +415,7 @@ class BaseConsensus(FittedModel, ClassNamePrefixFeaturesOutMixin, TransformerMix
                 f"n_clusters={c} exceeds the {ensemble.n_samples} objects in the ensemble{hint}; choose a "
                 f"value between 1 and {ensemble.n_samples}."
             )
-        if c > u:
-            raise InputError(
-                f"n_clusters={c} exceeds the {u} distinct objects: the clusterings tell only {u} of the "
-                f"{ensemble.n_samples} objects apart. Choose a value between 1 and {u}, or add finer "
-                f"clusterings."
-            )
+        check_distinct(c, compressed.n_samples, ensemble.n_samples)
         return compressed
 
     def _weigh(self, compressed: Compressed) -> Compressed:
@@ -722,17 +717,3 @@ def lopsided(sizes: np.ndarray, counts: np.ndarray) -> str:
             "merges them, and another method may find larger parts."
         )
     return ""
-
-
-def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: np.ndarray) -> np.ndarray:
-    """Labels renumbered 0, 1, ... by decreasing weight; ties are in the order of their first objects."""
-    _, codes = np.unique(labels, return_inverse=True)
-    codes = codes.reshape(-1)
-    sizes = np.bincount(codes, weights=weights)
-    earliest = np.full(sizes.size, np.iinfo(np.int64).max)
-    np.minimum.at(earliest, codes, tie_breaker)
-    # Sizes that differ by rounding alone are equal: nine digits of the largest count.
-    order = np.lexsort((earliest, -np.round(sizes / sizes.max(), 9)))
-    numbers = np.empty(order.size, np.int64)
-    numbers[order] = np.arange(order.size)
-    return numbers[codes]

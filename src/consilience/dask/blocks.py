@@ -32,6 +32,7 @@ from .._data.ensemble import from_codes
 from .._evidence.prediction import Predictor, lift_inplace
 from .._evidence.table import Evidence, share_out, whole
 from .._kernels.cut.embedding import cut_rows, unit_rows
+from .._kernels.cut.partition import falling
 from .._kernels.eigen import leading_eigenvectors
 from .._kernels.labels.incidence import Labels, entropies_of_tables
 from .._kernels.labels.overlaps import reliability_of
@@ -323,7 +324,7 @@ def _numbered(placer: Placer, sums: Sums) -> Placer:
     """Number clusters by weight, heaviest first, ties by the earliest object, with the evidence of all."""
     T, sizes, first = sums.add_up(_account, share(placer))
     filled = np.flatnonzero(sizes > 0)
-    order = filled[np.lexsort((first[filled], -np.round(sizes[filled] / sizes.max(), 9)))]
+    order = filled[falling(sizes[filled], first[filled])]
     assert isinstance(placer.distinct, Compressed)
     final = Placer(placer.distinct, placer.points, placer.centers[order])
     final.table, final.sizes = np.ascontiguousarray(T[:, order]), whole(sizes[order])

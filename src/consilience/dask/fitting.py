@@ -16,7 +16,7 @@ import dask.array as da
 import numpy as np
 
 from .._base.estimator import take_over
-from .._data.distinct import Compressed
+from .._data.distinct import Compressed, check_distinct
 from .._data.ensemble import Ensemble as LocalEnsemble
 from .._data.ensemble import from_codes
 from .._data.named import given_names
@@ -50,7 +50,7 @@ def fit_lazily(model: Any, X: Any, sample_weight: Any, must_link: Any = None) ->
             "can be linked."
         )
     found = lazy.found
-    _check_count(model, found, lazy.n_samples)
+    check_distinct(model.n_clusters, found.size, lazy.n_samples)
     if found.whole is not None:
         local, names, coverage = _fit_whole(model, found)
     elif goes_in_blocks(model):
@@ -75,16 +75,6 @@ def solved(model: Any, ensemble: LocalEnsemble) -> tuple[Any, tuple[str, ...]]:
             "NumPy labels."
         )
     return local, tuple(solution.per_sample)
-
-
-def _check_count(model: Any, found: Found, n: int) -> None:
-    c = model.n_clusters
-    if isinstance(c, (int, np.integer)) and c > found.size:
-        raise InputError(
-            f"n_clusters={c} exceeds the {found.size} distinct objects: the clusterings tell only "
-            f"{found.size} of the {n} objects apart. Choose a value between 1 and {found.size}, or add finer "
-            "clusterings."
-        )
 
 
 def _fit_whole(model: Any, found: Found) -> tuple[Any, tuple[str, ...], float]:

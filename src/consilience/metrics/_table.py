@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from .. import _register
+from .._base import parameters
 from .._base.dask_types import is_lazy
-from .._base.parameters import Choice, check, check_range, unit_of
+from .._base.parameters import Choice, check, unit_of
 from .._data.labels import as_vector, encode
 from .._kernels.labels.contingency import Cells, count_pairs
 from .._kernels.runtime.memory import ensure_fits
@@ -253,26 +254,12 @@ def _named(values: np.ndarray, names: np.ndarray | None) -> np.ndarray:
 
 
 def check_weights(sample_weight: Any, n: int) -> np.ndarray | None:
+    """The weights, some of which may be 0; None if there are none."""
     if sample_weight is None:
         return None
-    try:
-        with np.errstate(over="ignore"):  # longer floats become infinite and are refused below
-            weights = np.asarray(sample_weight, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InputError("sample_weight holds values that are not numbers.") from None
-    if weights.shape != (n,):
-        raise InputError(
-            f"sample_weight has shape {weights.shape}; expected one weight per object, shape ({n},)."
-        )
-    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
-    if bad.size:
-        raise InputError(
-            f"sample_weight[{bad[0]}]={weights[bad[0]]:g} is not a weight: expected finite numbers of at "
-            f"least 0."
-        )
+    weights = parameters.check_weights(sample_weight, n, zero=True)
     if not weights.any():
         raise InputError("sample_weight is zero for every object: there is nothing to compare.")
-    check_range(weights)
     return weights
 
 

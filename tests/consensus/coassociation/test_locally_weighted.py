@@ -8,9 +8,9 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 import consilience as cs
-from consilience._evidence.table import drawn_by_weight
+from consilience._evidence.table import drawn_by_weight, place_others
 from consilience._kernels.pairs.association import normalized_matrix_inplace, normalized_operator
-from consilience.consensus._coassociation.locally_weighted import place_others, reliability
+from consilience.consensus._coassociation.locally_weighted import reliability
 from consilience.metrics import scores
 
 from ...zoo import planted, same_partition

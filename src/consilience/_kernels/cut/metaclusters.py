@@ -19,7 +19,7 @@ from ..compile.jit import fast_kernel, kernel
 from ..labels.overlaps import gather
 from ..runtime.memory import ensure_fits
 from ..runtime.threads import map_tasks, resolve_jobs
-from .partition import one_hot, split_clusters
+from .partition import by_decreasing_size, one_hot, split_clusters
 
 
 class Votes(NamedTuple):
@@ -152,14 +152,8 @@ def vote(
             for i in range(labels.shape[1])
         ]
     )
-    totals = np.bincount(groups, weights=sizes, minlength=n_groups)
-    first = np.full(n_groups, k)
-    np.minimum.at(first, groups, np.arange(k))
-    # Totals that differ by rounding alone are equal: nine digits of the largest count.
-    order = np.lexsort((first, -np.round(totals / totals.max(), 9)))
-    ranks = np.empty(n_groups, np.int64)
-    ranks[order] = np.arange(n_groups)
-    members = one_hot(ranks[groups], n_groups).toarray()  # (k, c)
+    ranks = by_decreasing_size(groups, sizes, tie_breaker=np.arange(groups.size))
+    members = one_hot(ranks, n_groups).toarray()  # (k, c)
     per_clustering = np.add.reduceat(members, offsets[:-1], axis=0)  # (m, c)
     shares = gather(labels, offsets, members, n_jobs=n_jobs)
     if seen.all():

@@ -29,6 +29,25 @@ def compact(labels: np.ndarray) -> np.ndarray:
     return np.unique(labels, return_inverse=True)[1].reshape(-1)
 
 
+def falling(sizes: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """The order of clusters by falling size; of equal ones, that of their first objects.
+
+    Sizes that differ by rounding alone are equal: nine digits of the largest count.
+    """
+    return np.lexsort((first, -np.round(sizes / sizes.max(), 9)))
+
+
+def by_decreasing_size(labels: np.ndarray, weights: np.ndarray, *, tie_breaker: np.ndarray) -> np.ndarray:
+    """Labels renumbered 0, 1, ... by decreasing weight; ties are in the order of their first objects."""
+    codes = compact(labels)
+    sizes = np.bincount(codes, weights=weights)
+    earliest = np.full(sizes.size, np.iinfo(np.int64).max)
+    np.minimum.at(earliest, codes, tie_breaker)
+    numbers = np.empty(sizes.size, np.int64)
+    numbers[falling(sizes, earliest)] = np.arange(sizes.size)
+    return numbers[codes]
+
+
 def exactly(
     labels: np.ndarray, n_clusters: int, *, similarity: Any, embedding: np.ndarray, weights: np.ndarray
 ) -> np.ndarray:

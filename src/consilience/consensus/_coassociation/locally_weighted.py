@@ -28,7 +28,7 @@ import numpy as np
 
 from ..._base.estimator import declared
 from ..._base.parameters import Integer, MinClusterSize, NInit, NJobs, Nothing, Real, Seed
-from ..._evidence.table import Evidence, trust_by_reliability
+from ..._evidence.table import place_others, trust_by_reliability
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.partition import compact
 from ..._kernels.eigen import leading_eigenvectors
@@ -57,22 +57,6 @@ def _present(ensemble: Any, rows: np.ndarray) -> np.ndarray:
     for column, offset in zip(ensemble.labels[rows].T, ensemble.offsets):
         here[offset + column[column >= 0]] = True
     return np.flatnonzero(here)
-
-
-def place_others(
-    ensemble: Any,
-    rows: np.ndarray,
-    weights: np.ndarray,
-    groups: np.ndarray,
-    eci: np.ndarray,
-    n_jobs: int | None = -1,
-) -> np.ndarray:
-    """(u,) Eq. (4'): groups of all objects; those in ``rows`` keep theirs."""
-    everybody, own = np.full(ensemble.n_samples, -1), np.zeros(ensemble.n_samples)
-    everybody[rows], own[rows] = groups, weights
-    placed = Evidence(ensemble, everybody, weights=own).closest_groups(eci, n_jobs=n_jobs)
-    placed[rows] = groups
-    return placed
 
 
 @declared
@@ -146,7 +130,9 @@ class LWEA(BaseConsensus):
         left, right, heights = merge_tree_inplace(distance, weights, "average")
         groups = cut_tree(left, right, self.n_clusters)
         if rows is not None:
-            groups = place_others(ensemble, rows, weights, compact(groups), eci, self.n_jobs)
+            groups = place_others(
+                ensemble, rows, weights, compact(groups), eci, n_jobs=self.n_jobs
+            )  # Eq. (4')
         return Solution(
             groups,
             n_iter=1,

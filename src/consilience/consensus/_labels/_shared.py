@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ..._kernels.cut.partition import one_hot, split_clusters
+from ..._kernels.cut.partition import by_decreasing_size, one_hot, split_clusters
 from ..._kernels.labels.grouping import Costs, LabelRows, assign, block_shares, fill_empty, seed_rows
-from .._base import by_decreasing_size
 
 
 def overall_shares(ensemble: Any) -> np.ndarray:

@@ -30,6 +30,7 @@ from ..._base.parameters import Choice, MaxIter, MinClusterSize, NInit, NJobs, S
 from ..._evidence.table import Evidence
 from ..._kernels.cut.graph import partition_graph
 from ..._kernels.cut.metaclusters import jaccard, vote
+from ..._kernels.cut.partition import by_decreasing_size
 from ..._kernels.labels.grouping import (
     Costs,
     LabelRows,
@@ -42,7 +43,7 @@ from ..._kernels.labels.grouping import (
     label_rows,
 )
 from ..._kernels.labels.overlaps import overlap_matrix
-from .._base import BaseConsensus, Solution, by_decreasing_size
+from .._base import BaseConsensus, Solution
 from ._shared import disagreement, overall_shares
 
 _STARTS_LOOKED_AT = 50  # base clusterings with n_clusters clusters that are tried as starts
