@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 import consilience as cs
-from consilience._data.soft import incidence_of
+from consilience._data.named import incidence_of
 from consilience._evidence.table import Evidence
 from consilience.consensus import methods
 from consilience.errors import InputError

@@ -32,7 +32,7 @@ import numpy as np
 
 from .._data.distinct import Compressed
 from .._data.ensemble import Ensemble
-from .._data.soft import incidence_of
+from .._data.named import incidence_of
 from .._evidence.table import Evidence, drawn_by_weight, place_others
 from .._kernels.cut.partition import compact
 from .._kernels.eigen import leading_eigenvectors

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from .._base.names import check_count
 from .._base.parameters import check_weights, listed, positions_of
 from .._kernels.labels.distinct import unique_rows
+from .._kernels.labels.incidence import Labels
 from .._kernels.runtime.threads import map_blocks
 from ..errors import InputError
 from .concatenate import joined_names, same_objects
@@ -399,6 +400,9 @@ class Ensemble(WithPairs):
         return self.take(np.setdiff1d(np.arange(self.n_samples), self.unseen))
 
     # Derived matrices --------------------------------------------------------------------------------------
+
+    def _incidence(self) -> Labels:
+        return Labels(self._labels, self.offsets)
 
     def global_labels(self) -> np.ndarray:
         """(n, m) int32 global cluster numbers, over all clusterings; -1 missing."""

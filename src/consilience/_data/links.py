@@ -19,8 +19,8 @@ from .._kernels.labels.incidence import Memberships
 from ..errors import InputError
 from .ensemble import Ensemble, from_codes
 from .labels import drop_unused
-from .named import given_names
-from .soft import SoftEnsemble, from_memberships, incidence_of
+from .named import given_names, incidence_of
+from .soft import SoftEnsemble, from_memberships
 
 _TIED = 1e-12  # relative difference of weights that counts as rounding
 

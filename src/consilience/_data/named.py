@@ -82,6 +82,10 @@ class NamedObjects(NamedClusterings):
         weights.setflags(write=False)
         return weights
 
+    @abstractmethod
+    def _incidence(self) -> Any:
+        """Products with the indicator of base clusters, or with memberships, without forming a matrix."""
+
     def _name_objects(self, names: Sequence[Any] | None, weights: Any) -> None:
         if names is not None:
             self._sample_names = check_count(names, self.n_samples, "sample_names", "objects")
@@ -98,6 +102,11 @@ class NamedObjects(NamedClusterings):
 def given_names(clusterings: NamedClusterings) -> list[str] | None:
     """Names of the clusterings, if they were given any."""
     return clusterings._names
+
+
+def incidence_of(ensemble: NamedObjects) -> Any:
+    """Products with the indicator of base clusters, or with memberships, without forming a matrix."""
+    return ensemble._incidence()
 
 
 def given_weights(ensemble: NamedObjects) -> np.ndarray | None:

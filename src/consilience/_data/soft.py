@@ -23,13 +23,13 @@ import scipy.sparse as sp
 from .._base.parameters import Integer, Real, check, check_weights, checked_csr, positions_of
 from .._base.rng import make_rng
 from .._kernels.labels.distinct import membership_colors, row_hashes
-from .._kernels.labels.incidence import Labels, Memberships, row_sums, unequal_rows
+from .._kernels.labels.incidence import Memberships, row_sums, unequal_rows
 from .._kernels.runtime.memory import ensure_fits
 from .._kernels.runtime.threads import map_blocks
 from ..errors import InputError
 from .distinct import OfObjects, check_maps, total_weights
 from .ensemble import Ensemble
-from .named import NamedObjects, given_names
+from .named import NamedObjects, given_names, incidence_of
 from .soft_intake import WHOLE, take_in, without_empty
 
 _BLOCK_BYTES = 1 << 25  # in one row block of a matrix of pairs
@@ -244,6 +244,9 @@ class SoftEnsemble(NamedObjects):
 
     # Derived matrices --------------------------------------------------------------------------------------
 
+    def _incidence(self) -> Memberships:
+        return Memberships(self._Y, self.offsets)
+
     def indicator(self, dtype: Any = np.float64) -> sp.csr_array:
         """Y (n, k) CSR: the memberships, one block of columns per clustering."""
         return self._Y.astype(dtype)
@@ -315,13 +318,6 @@ class SoftEnsemble(NamedObjects):
 
     def __getstate__(self) -> dict:
         return {name: value for name, value in vars(self).items() if name not in ("_compressed", "masses")}
-
-
-def incidence_of(ensemble: Ensemble | SoftEnsemble) -> Any:
-    """Products with the indicator of base clusters or the memberships, without forming a matrix."""
-    if isinstance(ensemble, SoftEnsemble):
-        return Memberships(ensemble._Y, ensemble.offsets)
-    return Labels(ensemble.labels, ensemble.offsets)
 
 
 def from_memberships(

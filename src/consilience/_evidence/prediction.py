@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from .._base.parameters import Integer, check, check_weights, listed, unit_of
 from .._data.distinct import Compressed
 from .._data.ensemble import Ensemble, unquestioned
-from .._data.named import given_names
-from .._data.soft import SoftCompressed, SoftEnsemble, incidence_of
+from .._data.named import given_names, incidence_of
+from .._data.soft import SoftCompressed, SoftEnsemble
 from .._kernels.labels.distinct import RowTable
 from .._kernels.labels.incidence import Labels, Memberships, MembershipTable
 from .._kernels.labels.information import measure_tables

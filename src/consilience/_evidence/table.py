@@ -39,7 +39,7 @@ import scipy.sparse as sp
 
 from .._base.parameters import unit_of
 from .._data.ensemble import Ensemble
-from .._data.soft import incidence_of
+from .._data.named import incidence_of
 from .._kernels.labels.incidence import Labels, Memberships
 from .._kernels.labels.information import measure_tables
 from .._kernels.pairs.linkage import cut_tree, merge_tree_inplace

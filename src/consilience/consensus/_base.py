@@ -43,7 +43,8 @@ from .._data.ensemble import Ensemble, as_ensemble, objects_behind, say_unseen
 from .._data.features import Features
 from .._data.frames import library_of
 from .._data.links import join, linked_groups
-from .._data.soft import SoftCompressed, SoftEnsemble, incidence_of
+from .._data.named import incidence_of
+from .._data.soft import SoftCompressed, SoftEnsemble
 from .._evidence.prediction import Predictor, TopClusters, check_top, codes_of, memberships_of, say_unknown
 from .._evidence.table import Evidence, agreement_beside_baseline, sizes_of
 from .._kernels.cut.partition import by_decreasing_size, compact, merge_small

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import consilience as cs
-from consilience._data.soft import incidence_of
+from consilience._data.named import incidence_of
 from consilience.consensus._labels.soft_vote import objective, update_B, update_M
 
 

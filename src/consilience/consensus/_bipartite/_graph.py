@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ..._data.soft import incidence_of
+from ..._data.named import incidence_of
 from ..._kernels.eigen import eigenpairs
 from ..._kernels.labels.incidence import Memberships
 from ..._kernels.pairs.components import components

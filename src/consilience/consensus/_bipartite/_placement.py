@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ..._data.soft import incidence_of
+from ..._data.named import incidence_of
 from ..._evidence.table import Evidence
 from ..._kernels.cut.partition import exactly
 from ..._kernels.pairs.components import components

@@ -27,7 +27,7 @@ import numpy as np
 
 from ..._base.estimator import declared
 from ..._base.parameters import MinClusterSize, NInit, NJobs, Real, Seed
-from ..._data.soft import incidence_of
+from ..._data.named import incidence_of
 from ..._evidence.table import trust_by_reliability
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.transfer import transfer_cut_of

@@ -28,7 +28,7 @@ from scipy.optimize import linear_sum_assignment
 
 from ..._base.estimator import declared
 from ..._base.parameters import MaxIter, MinClusterSize, NInit, NJobs, Seed
-from ..._data.soft import incidence_of
+from ..._data.named import incidence_of
 from ..._evidence.table import Evidence
 from ..._kernels.cut.embedding import cut_rows
 from ..._kernels.cut.partition import one_hot
