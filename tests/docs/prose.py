@@ -67,7 +67,7 @@ def passages(text: str) -> Iterator[str]:
     """Paragraphs and items of lists, without headings, tables and indented blocks; code is one word."""
     for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.) )", FORMULA.sub(" X ", without_code(text))):
         lines = [line for line in block.split("\n") if not re.match(r" {4}|\s*[|#:]", line)]
-        words = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "X", " ".join(lines)))
+        words = re.sub(r"`[^`]*`|doi:[^\]\s]+", "X", re.sub(r"\]\([^)]*\)", "]", " ".join(lines)))
         yield re.sub(r"\s+", " ", words).strip()
 
 
