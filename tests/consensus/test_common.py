@@ -267,6 +267,14 @@ def test_order_of_objects(cls, params, seed, missing):
     assert np.allclose(a.confidence_[order], b.confidence_)
 
 
+def test_order_of_many_objects(cls, params):
+    labels, _ = planted(0, n=400, m=10, c=5, noise=0.3)
+    order = np.random.default_rng(0).permutation(len(labels))
+    a, b = (build(cls, params).fit(own) for own in (labels, labels[order]))
+    assert same_partition(a.labels_[order], b.labels_)
+    assert np.allclose(a.confidence_[order], b.confidence_)
+
+
 @few_examples
 @given(seed=st.integers(0, 10_000), missing=st.sampled_from([0.0, 0.2]))
 def test_order_of_clusterings_and_names_of_labels(cls, params, seed, missing):
