@@ -54,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("shared")
 
 
-@pytest.fixture(params=[0, 1])
+@pytest.fixture(params=[0, pytest.param(1, marks=pytest.mark.slow)])
 def seed(request: pytest.FixtureRequest) -> int:
     """A test that holds for one seed only is telling us something."""
     return request.param

@@ -131,6 +131,7 @@ def digest() -> str:
     return kept.hexdigest()
 
 
+@pytest.mark.slow
 def test_answers_do_not_depend_on_the_number_of_threads_blas_was_given():
     root = Path(__file__).resolve().parent.parent
     code = (

@@ -136,7 +136,7 @@ def test_bad_input_is_exit_2_and_one_line(folder, run, args, message):
         (["consensus", "x.csv"], "Missing option '-k'"),
         (["cluster", "x.csv"], 'Give the number of clusters, or "-k auto" to have it chosen.'),
         (["cluster", "x.csv", "-k", "three"], "'three' is neither a whole number nor auto."),
-        (["consensus", "x.csv", "-k", "three"], "'three' is not a valid integer"),
+        (["consensus", "x.csv", "-k", "three"], "'three' is neither a whole number nor auto"),
     ],
 )
 def test_bad_usage_is_exit_2(run, args, message):

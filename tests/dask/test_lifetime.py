@@ -97,10 +97,19 @@ RESULTS = {
     "method on generate": lambda: method().fit(generated()).labels_,
     "generate": lambda: generated().labels,
 }
+#: The results that every run of the tests looks at.
+QUICK = ("labels_", "confidence_", "fit_predict", "predict", "too many distinct rows", "persisted frame")
+QUICK += ("ConsensusClustering", "ConsensusClustering, predict", "method on generate")
 
 
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
-@pytest.mark.parametrize("make", RESULTS.values(), ids=RESULTS)
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(make, id=name, marks=() if name in QUICK else pytest.mark.slow)
+        for name, make in RESULTS.items()
+    ],
+)
 def test_a_result_is_all_that_has_to_be_kept(place, make, monkeypatch):
     monkeypatch.setattr(graphs, "MOST_IN_GRAPH", 2000)  # as if the tables were large
     result = make()
@@ -178,6 +187,7 @@ def test_they_are_computed_on_another_client(results, connect):
             np.testing.assert_array_equal(found[name].compute(), expected(name), err_msg=name)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
 def test_they_outlive_all_workers(results, mortal):
     found = results()

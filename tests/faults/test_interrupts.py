@@ -93,6 +93,10 @@ COMMANDS = {
 }
 
 
+#: The commands that every run of the tests interrupts.
+QUICK = ("cluster", "evidence accumulation", "sccabg", "multitask")
+
+
 def interrupt(child) -> str:
     """Press Ctrl-C, and again after a while, as one does; what was said.
 
@@ -127,7 +131,10 @@ def work_after_an_interrupt(inputs, folder, name) -> float:
     return of_the_dead() - earlier - before_signal
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize(
+    "name",
+    [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS],
+)
 def test_ctrl_c_ends_it_soon_and_leaves_nothing(inputs, tmp_path, name):
     # A kernel that is being compiled, at the first use of a checkout, is compiled to its end: the next try
     # finds it done.

@@ -341,14 +341,21 @@ attempt(lambda: model.fit(L))
         # distinct objects, clusters, clusterings: what the docstring says it takes
         ("cs.SPCE(3, threshold=0.2, n_jobs=1)", (3000, 21, 6), 51.5 * 3000**2 * 0.2),
         ("cs.consensus.EvidenceAccumulation(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2),
-        ("cs.consensus.LWEA(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2),
+        pytest.param("cs.consensus.LWEA(3, n_jobs=1)", (4000, 30, 5), 8 * 4000**2, marks=pytest.mark.slow),
         (
             "cs.consensus.CoassociationKMeans(3, n_init=1, n_jobs=1)",
             (4000, 100, 8),
             16 * 4000 * 800 + 56 * 800**2,
         ),
-        ("cs.SCCABG(3, max_iter=2, n_jobs=1)", (3000, 60, 8), 48 * 3000 * 480 + 24 * 12 * 480**2),
-        ("cs.RSEC(3, max_iter=3, n_init=1, n_jobs=1)", (1500, 30, 5), 80 * 1500**2),
+        pytest.param(
+            "cs.SCCABG(3, max_iter=2, n_jobs=1)",
+            (3000, 60, 8),
+            48 * 3000 * 480 + 24 * 12 * 480**2,
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "cs.RSEC(3, max_iter=3, n_init=1, n_jobs=1)", (1500, 30, 5), 80 * 1500**2, marks=pytest.mark.slow
+        ),
     ],
 )
 def test_what_is_let_in_fits_and_what_is_not_is_refused(model, labels, needs):

@@ -61,7 +61,7 @@ def nearest_points(
         if widths is not None:
             D, doubt = D / widths, doubt / widths
         bound = (D + doubt).min(axis=1, keepdims=True)
-        rows, columns = np.nonzero(bound >= D - doubt)
+        rows, columns = np.nonzero(~(bound < D - doubt))  # of a row with NaN, all
         exact = np.empty(rows.size)
         step = max(1, _NUMBERS // max(1, d))
         for s in range(0, rows.size, step):
