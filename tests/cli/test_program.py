@@ -42,16 +42,15 @@ CLI = ("-m", "consilience")
         ),
         (
             ["consensus", "ensemble.csv", "-k", "3", "--method-param", "magic=1"],
-            "EvidenceAccumulation has no parameter 'magic'; its parameters are distance, linkage, "
-            "min_cluster_size.",
+            "LWGP has no parameter 'magic'; its parameters are instability_tolerance, n_init.",
         ),
         (
             ["consensus", "ensemble.csv", "-k", "3", "--method-param", "linkage"],
             "'linkage' is not a parameter: expected NAME=VALUE",
         ),
         (
-            ["consensus", "ensemble.csv", "-k", "3", "--method-param", "linkage=odd"],
-            "linkage='odd' is not valid",
+            ["consensus", "ensemble.csv", "-k", "3", "--method-param", "n_init=odd"],
+            "n_init='odd' is not valid",
         ),
         (
             ["consensus", "ensemble.csv", "-k", "3", "--method-param", "n_clusters=4"],
