@@ -47,7 +47,7 @@ common = _together(
 )
 
 
-def _grouped(name: str, kind: Any, *options: Callable[[Command], Command]) -> Callable[[Command], Command]:
+def grouped(name: str, kind: Any, *options: Callable[[Command], Command]) -> Callable[[Command], Command]:
     """Options that a command takes as one object: ``kind`` is a dataclass of their values."""
 
     def decorate(command: Command) -> Command:
@@ -71,7 +71,7 @@ class Reading:
     key: str | None
 
 
-reading = _grouped(
+reading = grouped(
     "reading",
     Reading,
     click.option(
@@ -105,7 +105,7 @@ n_jobs_option = click.option(
     "--n-jobs", type=int, default=-1, show_default=True, help="Number of threads; -1 uses all cores."
 )
 
-running = _grouped(
+running = grouped(
     "running",
     Running,
     click.option(
@@ -133,7 +133,7 @@ class Objects:
         return {"--sample-weight": self.sample_weight, "--must-link": self.must_link}
 
 
-objects = _grouped(
+objects = grouped(
     "objects",
     Objects,
     click.option(
@@ -243,8 +243,8 @@ save_model_option = click.option(
     help='Also write the model (without pickle), for "consilience predict" and consilience.load.',
 )
 
-labels_only = _grouped("results", Labels, output, confidence_option)
-results = _grouped("results", Results, output, confidence_option, save_report_option, save_model_option)
+labels_only = grouped("results", Labels, output, confidence_option)
+results = grouped("results", Results, output, confidence_option, save_report_option, save_model_option)
 
 
 class NumberOrAuto(click.ParamType):

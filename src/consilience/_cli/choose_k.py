@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ from ._options import (
     Running,
     common,
     generator_option,
+    grouped,
     n_clusters_option,
     param_option,
     preprocess_option,
@@ -30,6 +32,74 @@ from ._session import Session
 
 #: Characters of a column of the table.
 _WIDTH = 10
+
+
+@dataclass(frozen=True)
+class Studying:
+    """Arguments of the study as they are given."""
+
+    n_clusterings: int
+    n_references: int
+    alpha: float
+    max_samples: int
+    sample_fraction: float
+    feature_fraction: float
+    checkpoint: str | None
+
+
+studying = grouped(
+    "studying",
+    Studying,
+    click.option(
+        "-n",
+        "--n-clusterings",
+        type=int,
+        default=50,
+        show_default=True,
+        help="Number of subsamples for each k.",
+    ),
+    click.option(
+        "--n-references",
+        type=int,
+        default=39,
+        show_default=True,
+        help="Number of reference data sets without clusters to compare with.",
+    ),
+    click.option(
+        "--alpha",
+        type=float,
+        default=0.05,
+        show_default=True,
+        help="Significance level of the two tests together.",
+    ),
+    click.option(
+        "--max-samples",
+        type=int,
+        default=2_000,
+        show_default=True,
+        help="Largest number of objects to study; a larger table is sampled at random.",
+    ),
+    click.option(
+        "--sample-fraction",
+        type=float,
+        default=0.8,
+        show_default=True,
+        help="Share of the objects in each subsample.",
+    ),
+    click.option(
+        "--feature-fraction",
+        type=float,
+        default=1.0,
+        show_default=True,
+        help="Share of the features that each clustering sees.",
+    ),
+    click.option(
+        "--checkpoint",
+        default=None,
+        metavar="FILE",
+        help="Keep finished references in FILE; the same call resumes from there.",
+    ),
+)
 
 
 @click.command("choose-k", short_help="Estimate the number of clusters, and show the evidence.")
@@ -49,53 +119,16 @@ _WIDTH = 10
     help="Features of the objects, for the tests; only with --from-ensemble.",
 )
 @click.option(
-    "-n", "--n-clusterings", type=int, default=50, show_default=True, help="Number of subsamples for each k."
-)
-@click.option(
-    "--n-references",
-    type=int,
-    default=39,
-    show_default=True,
-    help="Number of reference data sets without clusters to compare with.",
-)
-@click.option(
     "--null",
     type=click.Choice(["gaussian", "uniform", "none"]),
     default="gaussian",
     show_default=True,
     help="Distribution of the reference data; none makes no comparison.",
 )
-@click.option(
-    "--alpha",
-    type=float,
-    default=0.05,
-    show_default=True,
-    help="Significance level of the two tests together.",
-)
-@click.option(
-    "--max-samples",
-    type=int,
-    default=2_000,
-    show_default=True,
-    help="Largest number of objects to study; a larger table is sampled at random.",
-)
+@studying
 @preprocess_option
 @generator_option("kmeans")
 @param_option("generator")
-@click.option(
-    "--sample-fraction",
-    type=float,
-    default=0.8,
-    show_default=True,
-    help="Share of the objects in each subsample.",
-)
-@click.option(
-    "--feature-fraction",
-    type=float,
-    default=1.0,
-    show_default=True,
-    help="Share of the features that each clustering sees.",
-)
 @click.option(
     "-o",
     "--output",
@@ -104,12 +137,6 @@ _WIDTH = 10
     help='Also write the table; "-" is standard output as CSV.',
 )
 @click.option("--save-labels", default=None, metavar="FILE", help="Also write the labels for the answer.")
-@click.option(
-    "--checkpoint",
-    default=None,
-    metavar="FILE",
-    help="Keep finished references in FILE; the same call resumes from there.",
-)
 @dask_option("FILE")
 @save_report_option
 @running
@@ -122,21 +149,15 @@ def command(
     n_clusters: str,
     from_ensemble: bool,
     features: str | None,
-    n_clusterings: int,
-    n_references: int,
     null: str,
-    alpha: float,
-    max_samples: int,
     preprocess: str | None,
     generator: str,
     generator_param: tuple[str, ...],
-    sample_fraction: float,
-    feature_fraction: float,
     output: str | None,
     save_labels: str | None,
-    checkpoint: str | None,
     scheduler: str | None,
     save_report: str | None,
+    studying: Studying,
     running: Running,
     reading: Reading,
     as_json: bool,
@@ -183,17 +204,11 @@ def command(
             X,
             ensemble=ensemble,
             n_clusters=numbers,
-            n_clusterings=n_clusterings,
             preprocess=preprocess or AUTO,
             generator=generator,
             generator_params=made_by,
-            sample_fraction=sample_fraction,
-            feature_fraction=feature_fraction,
             null=None if null == "none" else null,
-            n_references=n_references,
-            alpha=alpha,
-            max_samples=max_samples,
-            checkpoint=checkpoint,
+            **vars(studying),
             **vars(running),
         )
     if output is not None:
