@@ -111,8 +111,11 @@ def test_a_dense_table_of_counts_follows_the_rule_of_sparse_ones(texts):
     same = cs.ConsensusClustering(2, random_state=0).fit(sp.csr_array(counts))
     assert model.plan_ == same.plan_
     assert model.plan_.generator == "random-k"
-    assert ari(model.labels_, same.labels_) > 0.95
-    assert (model.predict(counts[:20] + 0.0) == model.labels_[:20]).all()
+    assert (model.labels_ == same.labels_).all()
+    new = 2.0 * counts[:50]  # the same texts, twice as long
+    assert (model.predict(new) == same.predict(sp.csr_array(new))).all()
+    ranks = cs.ConsensusClustering(2, generator_params={"preprocess": "ranks"}, random_state=0).fit(counts)
+    assert {recipe["preprocess"] for recipe in ranks.ensemble_.recipes} == {"ranks"}
     more = np.where(counts == 0, 1.0, counts)  # no zeros
     assert default_plan(Features(more), 2).generator == "metric-subspace"
     assert default_plan(Features(-counts), 2).generator == "metric-subspace"

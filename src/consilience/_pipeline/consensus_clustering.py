@@ -56,7 +56,7 @@ from .._results.view import UNSTABLE, instability_of
 from ..consensus import BaseConsensus, method, methods
 from ..errors import GuessWarning, InputError, InstabilityWarning, warn
 from ..generate import PREPARATIONS
-from .defaults import AUTO, Plan, check_params, fill_in, is_auto
+from .defaults import AUTO, Plan, check_params, fill_in, is_auto, without_zeros
 from .members import is_clusterer, make_members
 from .new_rows import PlacesRows, remember
 from .stability import stability_of
@@ -251,7 +251,7 @@ class BasePipeline(
                 )
         plan = fill_in(plan, features, n_clusters)
         consensus, seeds = ready(self, plan), draw_seeds(self.random_state, 2)
-        self.ensemble_ = members_of(self, features, plan, seeds[0])
+        self.ensemble_ = members_of(self, without_zeros(features, plan), plan, seeds[0])
         own = consensus.get_params(deep=False)
         if "random_state" in own and own["random_state"] is None:
             consensus.set_params(random_state=seeds[1])

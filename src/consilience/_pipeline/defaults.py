@@ -34,6 +34,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import scipy.sparse as sp
 
 from .._base.names import AUTO, check_names, find
@@ -147,6 +148,16 @@ def fill_in(plan: Plan, features: Features, n_clusters: int) -> Plan:
         check_names(plan.method_params, valid, owner=owner, reserved={})
         plan = plan._replace(method=own.method, method_params={**own.method_params, **plan.method_params})
     return plan
+
+
+def without_zeros(features: Features, plan: Plan) -> Features:
+    """The table that members are made from: dense counts without their zeros, which k-means need not read."""
+    X, (generator, params) = features.X, plan[:2]
+    if sp.issparse(X) or generator != SPARSE_GENERATOR or params.get("preprocess") != "tf-idf":
+        return features
+    if "tf-idf" not in suitable(features):
+        return features
+    return features.seen_as(sp.csr_array(X), np.arange(features.n_features))
 
 
 def generator_settings() -> list[str]:
