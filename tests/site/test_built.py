@@ -32,8 +32,11 @@ SHOWN = (
     "coming-from",
     "glossary",
     "faq",
+    "research/index",
     "reproduction/index",
     "guide",
+    "mixed-data",
+    "troubleshooting",
 )
 
 

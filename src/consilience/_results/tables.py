@@ -32,7 +32,7 @@ def list_methods() -> Any:
         or "features of several tasks"), ``works_on``, a ``summary`` in one sentence, and the ``page`` of the
         documentation. ``works_on`` says what the method computes with: the cost of most methods on pairs
         grows with the square of the number of distinct objects, that of most others with the number itself.
-        docs/which-method.md has measured times and memory for up to 100,000 objects.
+        docs/research/growth.md has measured times and memory for up to 1,000,000 objects.
 
     Examples
     --------
