@@ -320,7 +320,7 @@ def test_the_bound_on_pairs_is_no_more_than_there_are(seed, missing):
 def test_thousands_of_base_clusters_are_refused_beforehand():
     """With more base clusters than objects, matrices of pairs of base clusters take most."""
     u, k, m = 800, 100, 20
-    needs = 48 * u * k * m + (24 + 64 + 16) * (k * m) ** 2
+    needs = 52 * u * k * m + (24 + 64 + 24) * (k * m) ** 2
     code = f"""
 model = cs.SCCABG(3, max_iter=2, n_jobs=1)
 model.fit(nested_labels(200, 6, 5))

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
-from sklearn.datasets import make_moons
+from sklearn.datasets import load_digits, make_moons
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import adjusted_rand_score
 
@@ -20,8 +20,9 @@ from consilience._kernels.programs.box import smooth_rows, weigh_rows
 from consilience._kernels.runtime.threads import one_blas_thread
 from consilience.consensus._bipartite import _graph as graphs
 from consilience.consensus._bipartite import _placement as placement
+from consilience.consensus._bipartite import sccabg
 from consilience.consensus._bipartite._graph import Block, Graph, State
-from consilience.errors import InputError
+from consilience.errors import ConsilienceWarning, InputError
 from consilience.metrics import accuracy
 
 from ...zoo import planted, same_partition
@@ -99,12 +100,12 @@ def test_what_all_blocks_share_is_formed_once_a_round(monkeypatch):
     """However few sums are held at a time: the same bits."""
     labels, _ = planted(0, n=90, m=6, noise=0.3)
     monkeypatch.setattr(graphs, "block_rows", lambda k: 16)
-    whole = cs.SCCABG(3, n_jobs=1).fit(labels)
+    whole = cs.SCCABG(3, first_trust=1.0, n_jobs=1).fit(labels)
     formed, couple = [], graphs.couple
     monkeypatch.setattr(graphs, "couple", lambda *a: formed.append(1) or couple(*a))
     monkeypatch.setattr(graphs, "_BYTES_AT_A_TIME", 1)
     assert graphs.blocks_at_a_time(5000, n_jobs=1) == 2
-    few = cs.SCCABG(3, n_jobs=1).fit(labels)
+    few = cs.SCCABG(3, first_trust=1.0, n_jobs=1).fit(labels)
     assert np.array_equal(few.labels_, whole.labels_)
     assert np.array_equal(few.cluster_similarity_, whole.cluster_similarity_)
     assert len(formed) == few.n_iter_  # one to begin with, and one for each round after the first
@@ -226,7 +227,7 @@ def test_two_moons(seed, n):
     with one_blas_thread():
         base = [KMeans(k, n_init=10, random_state=seed).fit_predict(X) for k in (2, 4, 6, 8, 10)]
     assert max(adjusted_rand_score(truth, column) for column in base) < 0.5
-    labels = cs.SCCABG(n_clusters=2).fit_predict(np.column_stack(base))
+    labels = cs.SCCABG(n_clusters=2, first_trust=0.4).fit_predict(np.column_stack(base))
     assert adjusted_rand_score(truth, labels) > 0.9
 
 
@@ -390,6 +391,78 @@ def test_the_answer_does_not_depend_on_threads(monkeypatch):
     assert one.history_ == two.history_
 
 
+# What labels are read from ---------------------------------------------------------------------------------
+
+
+def torn():
+    """(base clusterings, digits): members agree so little that rho tears small pieces off the graph."""
+    X, digits = load_digits(return_X_y=True)
+    ensemble = cs.generate.random_features(X[:300], n_clusterings=12, n_clusters=10, random_state=0)
+    return ensemble, digits[:300]
+
+
+@pytest.mark.filterwarnings("ignore::consilience.errors.ConsilienceWarning")
+def test_pieces_that_rho_tore_off_are_no_answer():
+    ensemble, digits = torn()
+    pieces = cs.SCCABG(10, first_trust=0.2, labels_from="pieces").fit(ensemble)
+    model = cs.SCCABG(10, first_trust=0.2).fit(ensemble)
+    assert np.bincount(pieces.labels_).max() > 150
+    assert model.labels_from_ == "embedding"
+    assert np.bincount(model.labels_).max() < 100
+    assert adjusted_rand_score(digits, model.labels_) > adjusted_rand_score(digits, pieces.labels_) + 0.2
+    # The graph is the same; only what labels are read from differs.
+    assert model.n_pieces_ == pieces.n_pieces_
+    assert (model.bipartite_graph_ != pieces.bipartite_graph_).nnz == 0
+
+
+def test_the_embedding_is_that_of_the_last_whole_graph(seed):
+    ensemble = small(seed)
+    graph = graph_of(ensemble, missing_counts=False, scale_free=True, self_paced=True)
+    state, history, _, rows = sccabg.reach_components(graph, 3, 100, 0.2, True)
+    whole = max(i for i, entry in enumerate(history) if entry["pieces"] <= history[0]["pieces"])
+    again = graph_of(ensemble, missing_counts=False, scale_free=True, self_paced=True)
+    sccabg.reach_components(again, 3, whole + 1, 0.2, True)
+    assert len(rows) == ensemble.n_samples
+    right, sigma, _ = graphs.update_F(again.total, again.copies, 3)
+    expected = sccabg.embedding_of(again.blocks, None, None, replace(state, right=right, sigma=sigma))
+    np.testing.assert_allclose(rows @ rows.T, expected @ expected.T, rtol=1e-6, atol=1e-9)
+
+
+def test_components_are_kept_where_they_agree_as_well():
+    ensemble = small()
+    model, pieces = (cs.SCCABG(3, labels_from=name).fit(ensemble) for name in ("auto", "pieces"))
+    assert model.labels_from_ == pieces.labels_from_ == "pieces"
+    np.testing.assert_array_equal(model.labels_, pieces.labels_)
+
+
+def test_the_first_trust_that_agrees_better_is_kept(seed):
+    labels, _ = planted(seed, n=60, m=8, noise=0.3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = cs.SCCABG(3).fit(labels)
+        tried = sccabg.first_trusts(model.distinct_, 3)
+        each = [cs.SCCABG(3, first_trust=trust).fit(labels) for trust in tried]
+    first = np.unique(model.distinct_.inverse, return_index=True)[1]
+    values = [sccabg.agreement(model.distinct_, one.labels_[first]) for one in each]
+    kept = each[int(values[0] < 0.98 * values[1])]
+    assert tried[1] == 0.2
+    assert 0.4 <= tried[0] <= 1
+    assert model.first_trust_ == kept.first_trust_
+    np.testing.assert_array_equal(model.labels_, kept.labels_)
+
+
+def test_idle_self_pacing_is_said():
+    ensemble = small(noise=0.3)
+    with pytest.warns(ConsilienceWarning, match=r"first_trust=50, 100.0% of the edges were trusted"):
+        idle = cs.SCCABG(3, first_trust=50).fit(ensemble)
+    plain = cs.SCCABG(3, weighting="none").fit(ensemble)
+    np.testing.assert_array_equal(idle.labels_, plain.labels_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConsilienceWarning)
+        cs.SCCABG(3).fit(ensemble)
+        cs.SCCABG(2, first_trust=50).fit([[0, 0, 0], [0, 0, 0], [1, 1, 1]])  # nothing to doubt
+
+
 def test_identical_bases_come_back_at_once():
     base = np.tile(np.repeat([0, 1, 2], [3, 4, 5])[:, None], (1, 6))
     model = cs.SCCABG(n_clusters=3).fit(base)
@@ -463,7 +536,7 @@ def test_rows_left_unfinished_on_the_way_are_only_counted():
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 def test_an_ordinary_fit_finishes_every_row(seed, missing):
     labels, _ = planted(seed, n=60, m=6, missing=missing)
-    model, heard = fit_and_hear(labels)
+    model, heard = fit_and_hear(labels, first_trust=1.0)
     assert model.n_iter_ > 2
     assert (unfinished(model) == 0).all()
     assert not heard
@@ -538,7 +611,7 @@ def test_the_last_entry_of_the_history_is_the_graph_returned():
     for max_iter in (2, 5):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            model = cs.SCCABG(3, max_iter=max_iter).fit(labels)
+            model = cs.SCCABG(3, max_iter=max_iter, first_trust=0.7).fit(labels)
         assert len(model.history_) == max_iter
         assert model.history_[-1]["pieces"] == model.n_pieces_
         assert model.converged_ == (model.n_pieces_ == 3)

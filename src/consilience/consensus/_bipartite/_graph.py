@@ -290,7 +290,8 @@ def bytes_needed(u: int, k: int, self_paced: bool, total: int | None = None) -> 
 
     K, C, their coupling, what the eigensolver works on and the rows of a block are k x k each: little where
     there are many objects, but most of it with thousands of base clusters. At the end similarities are
-    written out for all ``total`` of them, copies included.
+    written out for all ``total`` of them, copies included; with self-pacing, so are those of another graph
+    and its edges.
     """
     total = k if total is None else total
     blocks = min(blocks_at_a_time(k), -(-u // block_rows(k)))
@@ -298,6 +299,7 @@ def bytes_needed(u: int, k: int, self_paced: bool, total: int | None = None) -> 
         (3 + 3 * self_paced) * 8.0 * u * k
         + (24.0 * blocks + _SHARED_BYTES) * k * k
         + 8.0 * total * (total + k)
+        + self_paced * total * (8.0 * total + 4.0 * u)
     )
 
 
@@ -348,6 +350,7 @@ class Graph:
             lambda s: self._start(codes[s], ensemble.sample_weight[s], pull), spans
         )
         self.total_weight = float(ensemble.sample_weight.sum())
+        self.strain = self.total.strain
 
     def _start(self, codes, weights, pull: Pull | None):
         """S = Y, with expected labels where they are missing, and W = 0: nothing is trusted yet."""

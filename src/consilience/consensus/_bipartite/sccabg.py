@@ -40,8 +40,9 @@ from ..._base.estimator import declared
 from ..._base.parameters import Choice, Integer, MinClusterSize, NJobs, Nothing, Real
 from ..._base.progress import progress
 from ..._data.ensemble import Ensemble
-from ..._evidence.table import trust_by_reliability
-from ...errors import InputError, warn
+from ..._evidence.table import Evidence, trust_by_reliability
+from ..._kernels.cut.embedding import cut_rows
+from ...errors import ConsilienceWarning, InputError, warn
 from .._base import BaseConsensus, Pacing, Solution
 from ._authors import follow_authors
 from ._graph import SMALL, Graph, State, Sums, bytes_needed, edge_trust, embed, own_trust, record, update_F
@@ -51,19 +52,29 @@ from ._placement import fill_in, place, read_components
 #: clusters: fitted to the figures in the method's page, within a factor of about 3 elsewhere.
 _SECONDS = 1.2e-6, 1.15e-9
 PACE = 2**0.5  # growth of rho and lam in a round
+_DOUBTFUL = 0.2  # the smaller first_trust that "auto" tries
+_STARTS = 10  # of the k-means that reads labels off the embedding
+# The components are no answer if they agree with the base clusterings less than this share of what the
+# embedding does: rho has then torn off small pieces.
+_FAR_LESS = 0.7
+# The graph that doubts more is kept where the labels of the other agree less than this share of its own do:
+# strong doubt can silence a clustering that is as good as others.
+_AS_WELL = 0.98
+_IDLE = 0.999  # mean W in the first round from which on self-pacing changes nothing
 
 #: Defaults of similarity_weight and overlap_weight by mode. The standard mode measures C in units of its
 #: mean degree (see SCCABG).
 DEFAULTS = {"standard": (0.1, 0.05), "authors": (1e-4, 1e-2)}
 
 
-def default_first_trust(ensemble, c: int) -> float:
-    """c over the mean number of clusters of the base clusterings, between 0.4 and 1.
+def first_trusts(ensemble, c: int) -> list[float]:
+    """What first_trust="auto" tries, with less doubt first, which is kept if both agree about equally well.
 
-    A large base cluster contradicts many others. That is evidence against it if base clusters are finer than
-    the clusters sought, but not if they are as coarse.
+    One is c over the mean number of clusters of the base clusterings, between 0.4 and 1: a large base cluster
+    contradicts many others, which is evidence against it if base clusters are finer than the clusters sought,
+    but not if they are as coarse. The other is 0.2.
     """
-    return float(np.clip(c / ensemble.n_clusters_per_clustering.mean(), 0.4, 1.0))
+    return [float(np.clip(c / ensemble.n_clusters_per_clustering.mean(), 0.4, 1.0)), _DOUBTFUL]
 
 
 def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, keep_last: bool):
@@ -72,10 +83,12 @@ def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, ke
     A graph that loses its last edge has jumped past c too. If no smaller step helps, or after max_iter
     rounds, the last graph that had edges is kept if ``keep_last``.
 
-    Returns (state, history, whether c was reached).
+    Returns (state, history, whether c was reached, the embedding of the objects in the last graph that was
+    not yet in more components than the first).
     """
     growth, history = PACE, []
     before: tuple | None = None  # the last round with too few components
+    whole: tuple | np.ndarray | None = None  # the last round before the graph fell apart, or its embedding
     right, sigma, values = update_F(graph.total, graph.copies, c)
     # At the start, rho cuts a 64th of an average edge.
     apart = max(c - float(sigma.sum()), 1e-9)
@@ -102,6 +115,10 @@ def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, ke
                 right, sigma, values = update_F(graph.total, graph.copies, c)
                 state = replace(state, right=right, sigma=sigma)
                 before = graph.blocks, graph.total, graph.C, state
+                if found <= history[0]["pieces"]:
+                    whole = before
+                elif isinstance(whole, tuple):  # its rows are not kept any longer than those of ``before``
+                    whole = embedding_of(*whole)
             state = replace(state, C=graph.C, rho=state.rho * growth)
             graph.advance(state)
             if state.weigh and graph.total.least_W >= 1.0:
@@ -111,7 +128,25 @@ def reach_components(graph: Graph, c: int, max_iter: int, first_trust: float, ke
     if not found and before is not None and keep_last:
         graph.blocks, graph.total, graph.C, state = before
         history.append(record(graph, state, values))
-    return state, history, found == c
+    if not isinstance(whole, np.ndarray):
+        whole = embedding_of(*(whole or (graph.blocks, graph.total, graph.C, state)))
+    return state, history, found == c, whole
+
+
+def embedding_of(blocks, total, C, state) -> np.ndarray:
+    """(u, c) rows of the objects in the embedding of a round's graph; ``state`` has its F."""
+    return np.concatenate([embed(block.S, state) for block in blocks])
+
+
+def read_embedding(rows: np.ndarray, ensemble, c: int, n_jobs: int | None) -> np.ndarray:
+    """Labels by k-means of the directions of the rows, from fixed starts."""
+    weights, seeds = ensemble.sample_weight, range(_STARTS)
+    return cut_rows(rows, c, unit=True, weights=weights, seeds=seeds, max_iter=100, n_jobs=n_jobs).labels
+
+
+def agreement(ensemble, labels: np.ndarray) -> float:
+    """Mean adjusted Rand index of the clusterings with a partition."""
+    return float(Evidence(ensemble, labels).agreement("ari", with_itself=True).mean())
 
 
 def edge_means(ensemble, edges: np.ndarray) -> np.ndarray:
@@ -143,11 +178,18 @@ class SCCABG(BaseConsensus):
     similarity : {"adaptive", "fixed"}
         "adaptive" learns the similarity of base clusters. "fixed" keeps it at their overlap, as in the
         conference version, SCCBG.
-    first_trust : float or None
+    first_trust : float or "auto"
         How much an edge may be contradicted and still be trusted in the first round, as a share of the
         contradiction of the worst edge of an average object. Trust grows from there. Smaller values start
-        with more doubt; values of 2 and more doubt almost nothing. The default is n_clusters over the mean
-        number of clusters of a base clustering, at least 0.4 and at most 1. Not used in ``mode="authors"``.
+        with more doubt; values of 2 and more doubt almost nothing. "auto" learns two graphs: one
+        from n_clusters over the mean number of clusters of a base clustering, at least 0.4 and at most 1, and
+        one from 0.2, which is kept if the mean adjusted Rand index of its labels with the base clusterings is
+        more than 2% higher. Not used in ``mode="authors"``.
+    labels_from : {"auto", "pieces", "embedding"}
+        "pieces": clusters are the connected components of the learned graph. "embedding": they are the
+        k-means clusters of the objects' rows of F, of the last graph that had not yet fallen apart. "auto":
+        the components, unless their mean adjusted Rand index with the base clusterings is less than 70% of
+        that of "embedding". Not used in ``mode="authors"``.
     weighting : {"self-paced", "none"}
         "self-paced" trusts edges that contradict the rest later. "none" trusts every edge from the start (W =
         1); with ``similarity="fixed"`` this is SCCBG-W of the paper.
@@ -174,6 +216,10 @@ class SCCABG(BaseConsensus):
         to 1. Not set with ``weighting="none"``, which trusts all alike.
     cluster_similarity_ : array (k, k)
         Learned similarity of base clusters, C, as numbers of objects.
+    first_trust_ : float
+        The first_trust of the graph that was kept. Not set with ``weighting="none"`` or ``mode="authors"``.
+    labels_from_ : {"pieces", "embedding"}
+        What the labels were read from.
     n_pieces_ : int
         Number of pieces (connected components) of the learned graph before any repair; ``converged_`` says
         whether it was n_clusters.
@@ -191,7 +237,7 @@ class SCCABG(BaseConsensus):
     Notes
     -----
     For u distinct objects and k distinct base clusters, a round takes at most O(u k^2) time, in compiled
-    blocks, and a fit some 15 to 40 rounds. It takes 24 u k bytes (48 with self-pacing) and at least 100 k^2.
+    blocks, and a fit some 15 to 40 rounds. It takes 24 u k bytes (52 with self-pacing) and at least 100 k^2.
     The objective changes with lam and rho in every round, so that it does not fall along the history. For a
     :class:`~consilience.SoftEnsemble`, Y holds the memberships, and a missing share of an object is no
     evidence, like a missing label. The learned edges pull memberships towards 0 and 1 as the graph falls
@@ -199,7 +245,9 @@ class SCCABG(BaseConsensus):
 
     Differences from the paper: (1) Exactly n_clusters clusters are returned: if there are too many
     components, they are merged by co-association; if there are too few, they are split by the embedding. Both
-    are reported. (2) Components are counted, not inferred from eigenvalues. (3) rho and lam grow by sqrt(2)
+    are reported. Where the components agree with the base clusterings far less than the embedding of the last
+    graph that was whole, labels come from that (``labels_from``). (2) Components are counted, not inferred
+    from eigenvalues. (3) rho and lam grow by sqrt(2)
     from starting values set by the data, so that edge weights are still being learned when the graph begins
     to fall apart. If the graph jumps past n_clusters, the round is undone and repeated with a smaller step.
     Doubling from fixed starting values tears off small pieces. (4) similarity_weight is scale-free, see
@@ -228,7 +276,8 @@ class SCCABG(BaseConsensus):
     similarity_weight: Annotated[float | None, Nothing() | Real(1e-20, 1e20)] = None
     overlap_weight: Annotated[float | None, Nothing() | Real(1e-20, 1e20)] = None
     similarity: Annotated[str, Choice("adaptive", "fixed")] = "adaptive"
-    first_trust: Annotated[float | None, Nothing() | Real(0, open_low=True)] = None
+    first_trust: Annotated[float | str, Real(0, open_low=True) | Choice("auto")] = "auto"
+    labels_from: Annotated[str, Choice("auto", "pieces", "embedding")] = "auto"
     weighting: Annotated[str, Choice("self-paced", "none")] = "self-paced"
     mode: Annotated[str, Choice("standard", "authors")] = "standard"
     max_iter: Annotated[int | None, Nothing() | Integer(1)] = None
@@ -239,12 +288,14 @@ class SCCABG(BaseConsensus):
     cluster_reliability_: ClassVar[np.ndarray]
     clustering_weights_: ClassVar[np.ndarray]
     cluster_similarity_: ClassVar[np.ndarray]
+    first_trust_: ClassVar[float]
+    labels_from_: ClassVar[str]
     n_pieces_: ClassVar[int]
     isolated_: ClassVar[np.ndarray]
     distinct_graph_: ClassVar[sp.csr_array]
     distinct_reliability_: ClassVar[np.ndarray]
 
-    _test_params = [{}, {"similarity": "fixed"}, {"weighting": "none"}]
+    _test_params = [{}, {"similarity": "fixed"}, {"weighting": "none"}, {"labels_from": "embedding"}]
     _takes_soft = True
     _remedy = "use LWGP, which holds no matrix of objects by base clusters, or fewer or coarser clusterings"
     _pacing = Pacing("edges between objects and base clusters", lambda terms, total: terms["mean_W"])
@@ -254,7 +305,26 @@ class SCCABG(BaseConsensus):
         return u * k * (_SECONDS[0] + _SECONDS[1] * k), bytes_needed(u, k, self.weighting == "self-paced")
 
     def _fit(self, ensemble, rng):
-        authors, c, first_trust = self.mode == "authors", self.n_clusters, None
+        if self.mode == "authors" or self.weighting == "none":
+            trusts = [1.0]  # has no effect
+        elif self.first_trust == "auto":
+            trusts = first_trusts(ensemble, self.n_clusters)
+        else:
+            trusts = [float(self.first_trust)]
+        best, said, highest = None, [], -np.inf
+        for trust in trusts:
+            solution, remarks = self._solve(ensemble, trust)
+            value = agreement(ensemble, solution.labels) if len(trusts) > 1 else 0.0
+            if best is None or highest < _AS_WELL * value:
+                best, said, highest = solution, remarks, value
+        for message, category in said:
+            warn(message, category)
+        return best
+
+    def _solve(self, ensemble, first_trust: float):
+        """(what was learned from this first_trust, its warnings)."""
+        authors, c, source = self.mode == "authors", self.n_clusters, "pieces"
+        paced = self.weighting == "self-paced"
         similarity_weight, overlap_weight = (
             default if given is None else float(given)
             for given, default in zip((self.similarity_weight, self.overlap_weight), DEFAULTS[self.mode])
@@ -263,7 +333,7 @@ class SCCABG(BaseConsensus):
             ensemble,
             similarity_weight=similarity_weight,
             mu=similarity_weight / (2 * overlap_weight) if self.similarity == "adaptive" else 0.0,
-            self_paced=self.weighting == "self-paced",
+            self_paced=paced,
             missing_counts=authors,
             scale_free=not authors,
             n_jobs=self.n_jobs,
@@ -271,9 +341,8 @@ class SCCABG(BaseConsensus):
         if authors:
             state, history, converged = follow_authors(graph, c, self.max_iter or 20)
         else:
-            first_trust = default_first_trust(ensemble, c) if self.first_trust is None else self.first_trust
             # If an extreme similarity_weight destroys the graph, the graph of the round before says nothing.
-            state, history, converged = reach_components(
+            state, history, converged, whole = reach_components(
                 graph,
                 c,
                 self.max_iter or 100,
@@ -288,27 +357,40 @@ class SCCABG(BaseConsensus):
                 raise InputError(_no_edge(similarity_weight))
             embedding = graph.rows(lambda block: embed(block.S, state))
             labels = place(labels, isolated, ensemble, c, embedding)
-        if unfinished := _unfinished(graph.total, ensemble.n_samples, similarity_weight, first_trust):
-            warn(unfinished, ConvergenceWarning)
+            if self.labels_from != "pieces":
+                other = read_embedding(whole, ensemble, c, self.n_jobs)
+                if self.labels_from == "embedding" or (
+                    agreement(ensemble, labels) < _FAR_LESS * agreement(ensemble, other)
+                ):
+                    labels, source = other, "embedding"
+        remarks: list[tuple[str, type[Warning]]] = []
+        if unfinished := _unfinished(
+            graph.total, ensemble.n_samples, similarity_weight, None if authors else first_trust
+        ):
+            remarks.append((unfinished, ConvergenceWarning))
+        if paced and not authors and (idle := _idle(history, first_trust, graph.strain)):
+            remarks.append((idle, ConsilienceWarning))
         edges = graph.rows(edge_trust)[:, graph.column]
-        trust, reliability = {}, edge_means(ensemble, edges)
-        if self.weighting == "self-paced":
-            trust = {"clustering_weights": trust_by_reliability(ensemble, reliability)}
-        return Solution(
+        reliability = edge_means(ensemble, edges)
+        solution = Solution(
             labels,
             history=history,
             converged=converged,
-            shortfall=_shortfall(found, c, authors),
+            shortfall=_shortfall(found, c, authors, source),
             exact=not authors,
             # Equal objects share a row, but in the authors' program each one that is cut off is a cluster.
             alone=isolated if authors else None,
             per_cluster={"cluster_reliability": reliability},
-            per_clustering=trust,
+            per_clustering={"clustering_weights": trust_by_reliability(ensemble, reliability)}
+            if paced
+            else {},
             per_sample={"isolated": isolated, "reliability": graph.rows(own_trust)},
             per_distinct_edge={"distinct_graph": S[:, graph.column], "distinct_reliability": edges},
             per_cluster_pair={"cluster_similarity": graph.C[graph.column][:, graph.column]},
-            extra={"n_pieces": found},
+            extra={"n_pieces": found, "labels_from": source}
+            | ({"first_trust": float(first_trust)} if paced and not authors else {}),
         )
+        return solution, remarks
 
     @property
     def bipartite_graph_(self) -> sp.csr_array:
@@ -346,10 +428,24 @@ def _no_edge(similarity_weight: float) -> str:
     )
 
 
-def _shortfall(found: int, c: int, authors: bool) -> str:
+def _idle(history: list[dict], first_trust: float, strain: float) -> str:
+    """The warning that self-pacing did nothing; empty if it did, or if there is nothing to doubt."""
+    trusted = min((entry["mean_W"] for entry in history[1:]), default=0.0)
+    if strain <= 0 or trusted < _IDLE:
+        return ""
+    return (
+        f"Self-pacing had next to nothing to do: with first_trust={first_trust:g}, {trusted:.1%} of the "
+        f'edges were trusted from the first round, so the answer is about that of weighting="none". Lower '
+        f'first_trust, or leave the default, "auto".'
+    )
+
+
+def _shortfall(found: int, c: int, authors: bool, source: str) -> str:
     """What was not reached, for the warning."""
     if authors:
         return "the authors' test of the number of components was not passed"
+    if source == "embedding":
+        return f"the learned graph has {found} components instead of {c}; labels come from its embedding"
     mended = "merged" if found > c else "split"
     return (
         f"the learned graph has {found} components instead of {c}, which were {mended}; labels have {c} "
