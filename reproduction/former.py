@@ -43,6 +43,13 @@ _PARAMETERS: dict[str, dict[str, str]] = {
     "spce": {"threshold": "theta"},
     "voting": {"algorithm": "method"},
 }
+_ONE_START = {"preprocess": "none", "parts": "non-negative", "init": "random", "n_init": 1}
+#: Class -> parameters that came later, each with the value that says what was done before.
+_BEFORE: dict[str, dict[str, Any]] = {
+    "asi": {"preprocess": "none"},
+    "lssmtc": _ONE_START,
+    "spmtc": _ONE_START,
+}
 #: Parameter of any generator -> its first name; ``n_clusters`` of those that draw it was two parameters.
 _OF_GENERATORS = {
     "preprocess": "prepare",
@@ -61,12 +68,16 @@ _CLASSES = {"reproduction.spectral:NeighborSpectral": "reproduction.spectral:Nei
 
 
 def first_params(method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a class by their first names; those that have these already stay."""
-    names = _PARAMETERS.get(method.lower(), {})
+    """The parameters of a class by their first names; those that have these already stay.
+
+    A parameter that came later is left out where it says what was done before.
+    """
+    names, before = _PARAMETERS.get(method.lower(), {}), _BEFORE.get(method.lower(), {})
     return {
         first: _first_value(first, value, params)
         for key, value in params.items()
         for first in [names.get(key, key)]
+        if key not in before or value != before[key]
     }
 
 

@@ -99,6 +99,8 @@ def test_input_is_neither_needed_writeable_nor_written(cls, params):
 
 
 def test_warnings_point_to_the_caller(cls, params):
+    if params.get("parts") == "one-hot":  # they stop changing, and leave no cluster empty
+        params = {**params, "parts": "non-negative"}
     X, _, task = word_counts(0)
     with pytest.warns(ConvergenceWarning, match="did not converge in [0-9]+ rounds") as caught:
         build(cls, params, tol=0, max_iter=1).fit(X, task=task)

@@ -15,6 +15,9 @@ from consilience.errors import InputError
 
 from .data import same_partition, word_counts
 
+#: One random start with parts in every center.
+PLAIN = {"preprocess": "none", "parts": "non-negative", "init": "random", "n_init": 1}
+
 
 def test_tasks_share_their_clusters(seed):
     X, truth, task = word_counts(seed)
@@ -26,11 +29,11 @@ def test_one_task_reduces_to_the_single_task_method(seed):
     X, _, task = word_counts(seed, noise=0.5)
     alone = X[task == 0]
     asi = cs.multitask.ASI(2, random_state=0, tol=0, max_iter=15)
-    lss = cs.multitask.LSSMTC(2, trade_off=0, random_state=0, tol=0, max_iter=15)
+    lss = cs.multitask.LSSMTC(2, trade_off=0, random_state=0, tol=0, max_iter=15, **PLAIN)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         single, shared = clone(asi).fit(alone), lss.fit(alone)
-        own = cs.multitask.LSSMTC(2, trade_off=1, random_state=0, tol=0, max_iter=15).fit(alone)
+        own = clone(lss).set_params(trade_off=1).fit(alone)
         apart = asi.fit(X, task=task)
     np.testing.assert_allclose(shared.parts_, single.parts_)
     np.testing.assert_allclose(own.parts_, single.parts_, rtol=1e-6)
@@ -41,8 +44,8 @@ def test_one_task_reduces_to_the_single_task_method(seed):
 
 def test_self_paced_with_everything_in_is_lssmtc():
     X, _, task = word_counts(0, noise=0.5)
-    whole = cs.SPMTC(2, first_share=1.0, warm_up=20, max_iter=2, tol=0, random_state=0)
-    plain = cs.multitask.LSSMTC(2, max_iter=40, tol=0, random_state=0)
+    whole = cs.SPMTC(2, first_share=1.0, warm_up=20, max_iter=2, tol=0, random_state=0, **PLAIN)
+    plain = cs.multitask.LSSMTC(2, max_iter=40, tol=0, random_state=0, **PLAIN)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         np.testing.assert_allclose(whole.fit(X, task=task).parts_, plain.fit(X, task=task).parts_)
@@ -74,7 +77,7 @@ def test_outliers_enter_last():
     rng = np.random.default_rng(0)
     odd = [3, 17]
     X[odd] = rng.permutation(rng.poisson(60, size=(2, 30)), axis=1)
-    model = cs.SPMTC(2, random_state=0).fit(X, task=task)
+    model = cs.SPMTC(2, random_state=0, **PLAIN).fit(X, task=task)
     assert (model.entry_stage_[odd] >= 4).all()
     assert (model.example_weights_[0, odd] < 0.5).all()
 
@@ -113,8 +116,8 @@ def test_shared_centers_carry_from_task_to_task():
         def right(labels, truth=y[1]):
             return cs.metrics.accuracy(truth, labels)
 
-        alone = cs.multitask.LSSMTC(2, trade_off=1, random_state=0).fit(X).task_labels_[1]
-        together = cs.multitask.LSSMTC(2, trade_off=0.1, random_state=0).fit(X).task_labels_[1]
+        alone = cs.multitask.LSSMTC(2, trade_off=1, random_state=0, **PLAIN).fit(X).task_labels_[1]
+        together = cs.multitask.LSSMTC(2, trade_off=0.1, random_state=0, **PLAIN).fit(X).task_labels_[1]
         gains.append(right(together) - right(alone))
     assert np.mean(gains) > 0.05
 
@@ -139,14 +142,14 @@ def test_exactly_c_clusters_per_task(seed):
 def test_empty_clusters_are_said():
     X = np.outer(np.arange(1.0, 9), [1.0, 2.0])  # all on one ray: one center explains everything
     with pytest.warns(UserWarning, match="clusters of its tasks empty; each got the example nearest"):
-        labels = [cs.multitask.LSSMTC(4, random_state=seed).fit(X).labels_ for seed in range(5)]
+        labels = [cs.multitask.LSSMTC(4, random_state=seed, **PLAIN).fit(X).labels_ for seed in range(5)]
     assert [np.unique(own).size for own in labels] == [4] * 5
 
 
 def test_not_converged_is_said():
     X, _, task = word_counts(0)
     with pytest.warns(ConvergenceWarning, match=r"LSSMTC did not converge in 3 rounds.*raise max_iter"):
-        model = cs.multitask.LSSMTC(2, max_iter=3, tol=0, random_state=0).fit(X, task=task)
+        model = cs.multitask.LSSMTC(2, max_iter=3, tol=0, random_state=0, **PLAIN).fit(X, task=task)
     assert not model.converged_
 
 
@@ -251,7 +254,9 @@ def test_where_the_printed_subspace_looks(shared_dir):
     def fit(**parameters):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            return cs.multitask.LSSMTC(2, max_iter=40, random_state=0, **parameters).fit(X, task=task)
+            return cs.multitask.LSSMTC(2, max_iter=40, random_state=0, **PLAIN, **parameters).fit(
+                X, task=task
+            )
 
     def agreement(a, b):
         return min(cs.metrics.accuracy(b[task == t], a[task == t]) for t in (0, 1))

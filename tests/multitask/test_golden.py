@@ -53,7 +53,14 @@ def test_iterates_equal_the_program(golden):
 def test_the_estimator_runs_the_program(golden):
     start = np.concatenate([golden["P0_0"], golden["P0_1"]])
     model = cs.multitask.LSSMTC(
-        2, trade_off=golden["lam"], subspace="nonnegative", n_components=2, init=start, max_iter=20, tol=0
+        2,
+        preprocess="none",
+        trade_off=golden["lam"],
+        subspace="nonnegative",
+        n_components=2,
+        init=start,
+        max_iter=20,
+        tol=0,
     )
     with pytest.warns(UserWarning, match="did not converge"):
         model.fit(golden["Xs"])

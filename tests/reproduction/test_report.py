@@ -10,6 +10,7 @@ import pytest
 
 from consilience.errors import FileError, InputError
 from reproduction.analyze import SCHEMA, compared, tables
+from reproduction.former import first_params
 from reproduction.pictures import draw_curves, draw_ranks
 from reproduction.protocol import parse_protocol, plain, setting_name
 from reproduction.report import _csv, _varied, read_tables, report
@@ -115,6 +116,13 @@ def test_results_stored_under_former_names_are_read_by_the_new_ones():
         ('NRSEC, start="zero"', 1, ""),
     ]
     assert found["curves"].parameter.tolist() == ["threshold"] * 2
+
+
+def test_a_parameter_that_says_what_was_done_before_it_existed_changes_no_cell():
+    before = {"preprocess": "none", "parts": "non-negative", "init": "random", "n_init": 1}
+    assert first_params("SPMTC", {"weighting": "hard", **before}) == {"weighting": "hard"}
+    assert first_params("SPMTC", {"parts": "one-hot"}) == {"parts": "one-hot"}
+    assert first_params("KMeans", {"init": "random", "n_init": 1}) == {"init": "random", "n_init": 1}
 
 
 def test_a_grid_that_was_stopped_within_an_ensemble_is_left_out_there_and_said():

@@ -22,11 +22,12 @@ from ._model import (
     Init,
     Model,
     NComponents,
+    Preprocess,
     Subspace,
     program_epsilon,
     run_stage,
     solution_of,
-    starting_parts,
+    starts,
 )
 from ._subspaces import make_form
 from ._tasks import Tasks
@@ -67,6 +68,7 @@ class ASI(BaseMultitask):
     """
 
     pooled: Annotated[bool, Flag()] = False
+    preprocess: Preprocess = "auto"
     n_components: NComponents = None
     subspace: Subspace = "reconstruction"
     init: Init = "random"
@@ -82,7 +84,7 @@ class ASI(BaseMultitask):
 
     def _fit(self, tasks, rng):
         T = len(tasks.names)
-        parts = starting_parts(self.init, tasks, self.n_clusters, rng)
+        parts = starts(self.init, tasks, self.n_clusters, rng, 1, one_hot=False)[0]
         if self.pooled:
             found = [self._alone(tasks.pooled(), [np.concatenate(parts)])] * T
             return joined(found, np.array(found[0].parts), pooled=True)

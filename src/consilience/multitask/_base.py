@@ -24,7 +24,12 @@ from .._kernels.runtime.memory import refusing
 from .._kernels.runtime.threads import one_blas_thread
 from ..errors import InputError, warn
 from ._centers import Centers, fill_empty
+from ._preparation import Preparation, chosen, learn
 from ._tasks import Tasks, check_sizes, gather, rows_by_task
+
+# Memberships are near 1 / c where the largest, on average over the examples, is above it by less than this
+# share of what is possible.
+_UNDECIDED = 0.15
 
 #: The method whose ``fit`` it is; jedi would take Self for the base class.
 Fitted = TypeVar("Fitted", bound="BaseMultitask")
@@ -62,6 +67,20 @@ class BaseMultitask(BaseMethod):
     ----------
     n_clusters : int
         Number of clusters of each task (c in the paper).
+    preprocess : {"auto", "none", "tf-idf", "unit"}
+        How features are prepared, for each task by itself. "tf-idf": counts are weighted by the rarity of
+        their word in the task, and examples are scaled to length 1. "unit": examples are scaled to length 1.
+        "none": features stay as they are; use this if you prepared them. "auto": "tf-idf" if X holds counts
+        (whole numbers, of which at most 10% are not 0; or at most half, with a mean of at most 3), else
+        "none".
+    parts : {"auto", "non-negative", "one-hot"}
+        "non-negative": an example may have a part in every center, as in the updates of the paper. "one-hot":
+        it belongs to one center, as the paper first states its P (Eq. 3). "auto": the form whose labels agree
+        better from start to start; "non-negative" if both agree equally well, or if ``init`` is an array.
+    trade_off : float or None
+        Weight of the centers of each task, from 0 to 1 (lambda in the paper, lambda_1 in that of SPMTC). 1
+        clusters every task by itself, 0 uses only the shared centers. The default is 0.25 with non-negative
+        parts and 0.75 with one-hot parts.
     n_components : int or None
         Dimension of the shared subspace (l in the paper); None uses n_clusters. With
         subspace="reconstruction", larger values have no effect.
@@ -70,14 +89,17 @@ class BaseMultitask(BaseMethod):
         smallest eigenvalues in the span of the data. "printed": the same in the space of all features, as in
         the paper. "nonnegative": the multiplicative step of the public program. See Notes of
         :class:`LSSMTC`.
-    init : "random" or array (n_samples, n_clusters)
-        Initial P.
+    init : "kmeans", "random" or array (n_samples, n_clusters)
+        Initial P. "kmeans": k-means of the examples scaled to length 1, by turns of all tasks together and of
+        each task.
+    n_init : int
+        Number of starts for each form of the parts. The one with the lowest objective is kept.
     max_iter : int
         Maximum number of rounds.
     tol : float
         The iteration stops when the objective falls by less than this share of itself.
     random_state : int, Generator or None
-        Seed of the random initial P.
+        Seed of the initial P.
     n_jobs : int or None
         Accepted for consistency with other methods, but without effect: linear algebra runs on one thread.
 
@@ -93,9 +115,15 @@ class BaseMultitask(BaseMethod):
     tasks_ : array
         Sorted names of the tasks; their positions for a list.
     memberships_ : array (n_samples, n_clusters)
-        Share of each center in an example. Rows add up to 1 (to 0 for examples whose features are all 0).
+        Share of each center in an example; with one-hot parts, shares in inverse proportion to the squared
+        distance from each center. Rows add up to 1 (to 0 for examples whose features are all 0).
     parts_ : array (n_samples, n_clusters)
-        P, scaled so that the centers have length 1 on average.
+        P, with non-negative parts scaled so that the centers have length 1 on average.
+    preprocess_ : str
+        How features were prepared.
+    start_agreement_ : dict
+        Mean adjusted Rand index, within tasks, between the labels from different starts, for each form of the
+        parts; the form with the higher one was kept. Only with ``parts="auto"`` and no array as ``init``.
     subspace_ : array (n_features, n_components)
         The shared subspace, W.
     centers_ : array (n_clusters, n_components)
@@ -131,6 +159,7 @@ class BaseMultitask(BaseMethod):
     memberships_: ClassVar[np.ndarray]
     parts_: ClassVar[np.ndarray]
     n_features_in_: ClassVar[int]
+    preprocess_: ClassVar[str]
 
     # The closed part ---------------------------------------------------------------------------------------
 
@@ -158,8 +187,13 @@ class BaseMultitask(BaseMethod):
         what = f"{type(self).__name__} on {n} examples with {d} features"
         remedy = "use subspace='reconstruction', a sparse X, or fewer features"
         with refusing(what, remedy), one_blas_thread():
+            name = parameters["preprocess"]
+            name = chosen(tasks.X) if name == "auto" else name
+            Xs = tasks.split(tasks.X)
+            preparations = [learn(name, own) for own in Xs]
+            tasks = tasks.of([prepared.apply(own) for prepared, own in zip(preparations, Xs)])
             solution = with_parameters(self, parameters)._fit(tasks, rng)
-            self._store(solution, tasks)
+            self._store(solution, tasks, preparations)
         return self
 
     def _fit(self, tasks: Tasks, rng: np.random.Generator) -> TaskSolution:
@@ -178,7 +212,7 @@ class BaseMultitask(BaseMethod):
             )
 
     @final
-    def _store(self, solution: TaskSolution, tasks: Tasks) -> None:
+    def _store(self, solution: TaskSolution, tasks: Tasks, preparations: list[Preparation]) -> None:
         c, back = self.n_clusters, np.argsort(tasks.order)
         placed = [own.place(X) for own, X in zip(solution.centers, tasks.split(tasks.X))]
         labels, shares = (np.concatenate(each) for each in zip(*placed))
@@ -192,6 +226,10 @@ class BaseMultitask(BaseMethod):
             )
             solution.messages = [*solution.messages, said]
             warn(said)
+        if not solution.centers[0].one_hot and (said := _undecided(shares, c, type(self).__name__)):
+            solution.messages = [*solution.messages, said]
+            warn(said)
+        self._preparations = preparations
         by_size = np.argsort(-np.bincount(labels, minlength=c), kind="stable")
         labels = np.argsort(by_size)[labels]
         self._centers = [
@@ -209,6 +247,7 @@ class BaseMultitask(BaseMethod):
             "confidence": memberships[np.arange(labels.size), labels],
             "parts": solution.parts[back][:, by_size],
             "n_features_in": tasks.X.shape[1],
+            "preprocess": preparations[0].name,
         }
         learned |= {name: value[..., back] for name, value in solution.per_example.items()}
         learned |= {
@@ -232,12 +271,27 @@ class BaseMultitask(BaseMethod):
         check_is_fitted(self, "labels_")
         table, rows = rows_by_task(X, task, self.tasks_, self.n_features_in_)
         labels = np.empty(table.shape[0], np.int64)
-        for own, places in zip(self._centers, rows):
+        for own, prepared, places in zip(self._centers, self._preparations, rows):
             if places.size:
-                labels[places] = own.place(table[places])[0]
+                labels[places] = own.place(prepared.apply(table[places]))[0]
         return labels
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def _undecided(shares: np.ndarray, c: int, name: str) -> str:
+    """The warning that memberships hardly tell clusters apart; empty if they do."""
+    shares = shares[shares.any(axis=1)]
+    if c < 2 or not len(shares):
+        return ""
+    top = float(shares.max(axis=1).mean())
+    if top - 1 / c >= _UNDECIDED * (1 - 1 / c):
+        return ""
+    return (
+        f"The largest membership of an example is {top:.2f} on average, near 1 / n_clusters = {1 / c:.2f}: "
+        f"with non-negative parts the objective of {name} hardly tells these clusters apart. Use "
+        f"parts='one-hot' where the method has it, or k-means."
+    )

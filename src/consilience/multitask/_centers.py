@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from .._kernels.programs.nnls import nonnegative_parts
 
@@ -16,11 +17,18 @@ class Centers:
 
     combined: np.ndarray  #: (d, c) l1 M^t + (1 - l1) W M
     B: np.ndarray  #: (c, c)
+    one_hot: bool = False  #: whether an example has a part in one center only
     largest: int | None = None  #: cluster with most of the examples that were learned from
 
     def parts(self, X: Any) -> np.ndarray:
         """(n, c) the best P for these centers."""
+        if self.one_hot:
+            return indicator(self.costs(np.asarray(X @ self.combined)).argmin(axis=1), len(self.B))
         return nonnegative_parts(np.asarray(X @ self.combined), self.B)
+
+    def costs(self, A: np.ndarray) -> np.ndarray:
+        """(n, c) what each center alone leaves of an example, but for a constant; A = X combined."""
+        return np.diag(self.B) - 2 * A
 
     def memberships(self, P: np.ndarray) -> np.ndarray:
         """(n, c) how much each center contributes to each example; rows sum to 1, or are 0 where P is.
@@ -34,7 +42,7 @@ class Centers:
 
     def place(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Labels and memberships of examples; those whose features are all 0 go to the largest cluster."""
-        shares = self.memberships(self.parts(X))
+        shares = self._inverse_distances(X) if self.one_hot else self.memberships(self.parts(X))
         labels = shares.argmax(axis=1)
         empty = ~shares.any(axis=1)
         if empty.any():
@@ -42,9 +50,38 @@ class Centers:
             labels[empty] = here if self.largest is None else self.largest
         return labels, shares
 
+    def _inverse_distances(self, X: Any) -> np.ndarray:
+        """(n, c) shares that fall with the squared distance to each center, as in fuzzy c-means.
+
+        An example whose features are all 0 has none.
+        """
+        A, own = np.asarray(X @ self.combined), squares(X)
+        costs = self.costs(A)
+        best = costs.argmin(axis=1)
+        distances = np.maximum(own[:, None] + costs, 1e-12 * np.maximum(own, 1e-300)[:, None])
+        rows = np.arange(len(best))
+        # Rounding must not take the first place from the center that is nearest.
+        distances[rows, best] = distances.min(axis=1) * (1 - 1e-12)
+        shares = distances.min(axis=1, keepdims=True) / distances
+        shares /= shares.sum(axis=1, keepdims=True)
+        shares[own == 0] = 0.0
+        return shares
+
     def reordered(self, order: np.ndarray, *, largest: int) -> Centers:
         """The clusters in another order, in which ``largest`` is the largest."""
-        return Centers(self.combined[:, order], self.B[np.ix_(order, order)], largest)
+        return Centers(self.combined[:, order], self.B[np.ix_(order, order)], self.one_hot, largest)
+
+
+def indicator(labels: np.ndarray, c: int) -> np.ndarray:
+    """(n, c) 1 in the column of the label, 0 elsewhere."""
+    return (labels[:, None] == np.arange(c)).astype(float)
+
+
+def squares(X: Any) -> np.ndarray:
+    """(n,) squared lengths of the rows."""
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", X, X)
 
 
 def fill_empty(labels: np.ndarray, shares: np.ndarray, c: int) -> int:

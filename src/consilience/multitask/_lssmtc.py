@@ -13,14 +13,27 @@ classification", ICDM 2009.
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from .._base.estimator import declared
-from .._base.parameters import MaxIter, NJobs, Real, Seed, Tol
-from ._base import BaseMultitask
-from ._model import WARM_UP, Init, NComponents, Subspace, make_model, run_stage, solution_of
+from .._base.parameters import MaxIter, NJobs, Seed, Tol
+from ._base import BaseMultitask, TaskSolution
+from ._model import (
+    WARM_UP,
+    Init,
+    Model,
+    NComponents,
+    NInit,
+    Parts,
+    Preprocess,
+    Subspace,
+    TradeOff,
+    best_of,
+    run_stage,
+    solution_of,
+)
 
 
 @declared
@@ -30,12 +43,6 @@ class LSSMTC(BaseMultitask):
     Related tasks (with the same features, and examples from different sources) are clustered together. Each
     has its own centers, and all have centers in a shared subspace, so that a task with little evidence
     benefits from the others. Cluster j of one task corresponds to cluster j of every other task.
-
-    Parameters
-    ----------
-    trade_off : float in [0, 1]
-        Weight of the centers of each task (lambda in the paper). 1 clusters every task by itself, 0 uses only
-        the shared centers.
 
     Notes
     -----
@@ -75,10 +82,13 @@ class LSSMTC(BaseMultitask):
     True
     """
 
-    trade_off: Annotated[float, Real(0, 1)] = 0.25
+    preprocess: Preprocess = "auto"
+    parts: Parts = "auto"
+    trade_off: TradeOff = None
     n_components: NComponents = None
     subspace: Subspace = "reconstruction"
-    init: Init = "random"
+    init: Init = "kmeans"
+    n_init: NInit = 4
     max_iter: MaxIter = 300
     tol: Tol = 1e-5
     random_state: Seed = None
@@ -88,9 +98,14 @@ class LSSMTC(BaseMultitask):
     centers_: ClassVar[np.ndarray]
     task_centers_: ClassVar[list[np.ndarray]]
     n_restarts_: ClassVar[int]
+    start_agreement_: ClassVar[dict[str, float]]
+
+    _test_params = [{}, {"parts": "one-hot"}, {"parts": "non-negative", "init": "random", "n_init": 1}]
 
     def _fit(self, tasks, rng):
-        model = make_model(self, tasks, rng, self.trade_off)
+        return best_of(self, tasks, rng, self._learn)
+
+    def _learn(self, model: Model) -> TaskSolution:
         history: list[dict] = []
         converged = run_stage(model, history, 0, 1.0, min(WARM_UP, self.max_iter), self.tol)
         model.align()

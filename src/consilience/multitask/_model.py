@@ -29,19 +29,24 @@ T. Li, S. Ma and M. Ogihara, "Document clustering via adaptive subspace iteratio
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Annotated, Any
 
 import numpy as np
+import scipy.sparse as sp
 from scipy.optimize import linear_sum_assignment
+from sklearn.metrics import adjusted_rand_score
 
-from .._base.parameters import Choice, Integer, Kind, Nothing
+from .._base.parameters import Choice, Integer, Kind, Nothing, Real
+from .._kernels.kmeans import many_kmeans
 from .._kernels.labels.distinct import row_keys, uniforms_by_key
-from .._kernels.programs.nnls import nonnegative_parts
 from ..errors import InputError
 from ._base import TaskSolution
-from ._centers import Centers
-from ._subspaces import FORMS, PROGRAM_EPSILON, divide, make_form, squares
+from ._centers import Centers, indicator, squares
+from ._preparation import PREPARATIONS, unit_rows
+from ._subspaces import FORMS, PROGRAM_EPSILON, divide, make_form
 from ._tasks import Tasks
 
 # The updates -----------------------------------------------------------------------------------------------
@@ -75,6 +80,24 @@ def cluster_means(X: Any, own: Centers, P: np.ndarray) -> np.ndarray:
     return np.asarray(X.T @ onto) / np.maximum(onto.sum(axis=0), 1)
 
 
+def nearest(costs: np.ndarray, base: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """The best P with a single 1 in each row; no cluster is left without an example of weight.
+
+    An empty cluster gets the worst explained example of a cluster with others. costs (n, c) and base (n,) add
+    up to the loss of an example with each center alone.
+    """
+    c = costs.shape[1]
+    labels = costs.argmin(axis=1)
+    left = base + costs[np.arange(labels.size), labels]
+    for j in range(c):
+        sizes = np.bincount(labels[u > 0], minlength=c)
+        spare = (u > 0) & (sizes[labels] > 1)
+        if not sizes[j] and spare.any():
+            worst = np.where(spare, left, -np.inf).argmax()
+            labels[worst], left[worst] = j, -np.inf
+    return indicator(labels, c)
+
+
 @dataclass
 class Model:
     """The unknowns of (7), and the sums over examples for the next updates."""
@@ -84,6 +107,7 @@ class Model:
     form: Any  #: how W is found
     trade_off: float
     epsilon: float = 0.0
+    one_hot: bool = False  #: whether a row of P has a single 1, as Eq. (3) first has it
     us: list[np.ndarray] = field(default_factory=list)  #: T weights (n_t,)
     W: np.ndarray = field(default_factory=lambda: np.empty(0))
     M: np.ndarray = field(default_factory=lambda: np.empty(0))
@@ -116,7 +140,10 @@ class Model:
         """The quantities in (21) that depend on the centers, for each task."""
         l1 = self.trade_off
         shared, inner = self.W @ self.M, self.M.T @ self.M
-        return [Centers(l1 * own + (1 - l1) * shared, l1 * own.T @ own + (1 - l1) * inner) for own in self.Ms]
+        return [
+            Centers(l1 * own + (1 - l1) * shared, l1 * own.T @ own + (1 - l1) * inner, self.one_hot)
+            for own in self.Ms
+        ]
 
     def bases(self) -> list[np.ndarray]:
         """l1 |x|^2 + (1 - l1) |W'x|^2 of every example."""
@@ -146,6 +173,9 @@ class Model:
             A = np.asarray(self.Xs[t] @ own.combined)
             L = losses(base, A, own.B, P)
             total += float(self.us[t] @ L)
+            if self.one_hot:
+                self.Ps[t] = nearest(own.costs(A), base, self.us[t])
+                continue
             P = update_P(A, own.B, P, self.epsilon)
             self.Ps[t] = self._revived(P, own.B, L, self.us[t])
         self._sum()
@@ -170,7 +200,7 @@ class Model:
         for t, mean in enumerate(means):
             likeness = (means[first] / lengths[first]).T @ (mean / lengths[t])
             means[t] = mean[:, linear_sum_assignment(-likeness)[1]]
-        self.Ps = [nonnegative_parts(np.asarray(X @ mean), mean.T @ mean) for X, mean in zip(self.Xs, means)]
+        self.Ps = [Centers(mean, mean.T @ mean, self.one_hot).parts(X) for X, mean in zip(self.Xs, means)]
         if self._value_anew() >= value:
             self.Ps, self.W = kept
             self._sum()
@@ -213,15 +243,109 @@ def starting_parts(init: Any, tasks: Tasks, c: int, rng: np.random.Generator) ->
     except (TypeError, ValueError, OverflowError):
         raise InputError(
             f"init is a {type(init).__name__} with values that are not rows of numbers: give {n} rows of "
-            f"{c} non-negative numbers, or 'random'."
+            f"{c} non-negative numbers, 'kmeans' or 'random'."
         ) from None
     if P.shape != (n, c) or not np.isfinite(P).all() or (P < 0).any():
         raise InputError(
             f"init has shape {P.shape}, "
             f"{'with negative or non-finite numbers' if P.shape == (n, c) else f'not {(n, c)}'}: give "
-            f"one row of n_clusters non-negative numbers for each example, or 'random'."
+            f"one row of n_clusters non-negative numbers for each example, 'kmeans' or 'random'."
         )
     return tasks.split(P[tasks.order])
+
+
+def clusters_of(tasks: Tasks, c: int, *, seeds: list[int], pooled: bool = True) -> list[np.ndarray]:
+    """One-hot P of each task by k-means of the directions of its examples, or of those of all tasks."""
+    sparse = sp.issparse(tasks.X)
+    U = unit_rows(tasks.X)
+    # Pooled rows are ordered by content, so that the order of the tasks does not matter.
+    groups = [np.argsort(row_keys(tasks.X), kind="stable")] if pooled else tasks.split(np.arange(U.shape[0]))
+    labels = np.empty(U.shape[0], np.int64)
+    for rows in groups:
+        X = sp.csr_array(U[rows]) if sparse else np.ascontiguousarray(U[rows])
+        runs = many_kmeans(X, [c] * len(seeds), seeds=seeds, max_iter=100, n_jobs=1)
+        labels[rows] = runs.labels[:, int(np.argmin(runs.inertia))]
+    return tasks.split(indicator(labels, c))
+
+
+def matched(Xs: list, Ps: list[np.ndarray]) -> list[np.ndarray]:
+    """One-hot P whose clusters are numbered like those of the task of the largest norm, by their means."""
+    means = [np.asarray(X.T @ P) for X, P in zip(Xs, Ps)]
+    means = [mean / np.maximum(np.linalg.norm(mean, axis=0), np.finfo(float).tiny) for mean in means]
+    first = means[int(np.argmax([squares(X).sum() for X in Xs]))]
+    return [P[:, linear_sum_assignment(-(first.T @ mean))[1]] for P, mean in zip(Ps, means)]
+
+
+def starts(
+    init: Any, tasks: Tasks, c: int, rng: np.random.Generator, n_init: int, one_hot: bool
+) -> list[list[np.ndarray]]:
+    """n_init initial P of each task; one if it is given.
+
+    Those of "kmeans" come by turns from all examples together and from those of each task: the first helps
+    small tasks, the second finds the same clusters where tasks lie apart.
+    """
+    given = not isinstance(init, str)
+    by_kmeans = not given and init == "kmeans"
+    found = []
+    for i in range(1 if given else n_init):
+        if not by_kmeans:
+            Ps = starting_parts(init, tasks, c, rng)
+        else:
+            seeds = rng.integers(2**31, size=_RUNS).tolist()
+            Ps = clusters_of(tasks, c, seeds=seeds, pooled=i % 2 == 0)
+            Ps = matched(tasks.split(tasks.X), Ps) if i % 2 else Ps
+        if one_hot:
+            Ps = [indicator(P.argmax(axis=1), c) for P in Ps]
+        elif by_kmeans:
+            Ps = [P + _LIFT for P in Ps]  # an entry of 0 would stay 0
+        found.append(Ps)
+    return found
+
+
+def agreement(found: list[list[np.ndarray]]) -> float:
+    """Mean adjusted Rand index between the labels from different starts, within tasks; 1 from one start."""
+    pairs = [adjusted_rand_score(a, b) for one, two in combinations(found, 2) for a, b in zip(one, two)]
+    return float(np.mean(pairs)) if pairs else 1.0
+
+
+def lowest(found: list[TaskSolution]) -> TaskSolution:
+    """The one with the lowest objective; the first of those that differ by rounding alone."""
+    values = np.array([one.history[-1]["objective"] for one in found])
+    return found[int(np.argmax(values <= values.min() + 1e-6 * abs(values.min())))]
+
+
+def best_of(
+    estimator: Any, tasks: Tasks, rng: np.random.Generator, learn: Callable[[Model], TaskSolution]
+) -> TaskSolution:
+    """The best of the starts of the better of the two forms of P.
+
+    The better form is the one whose answers agree better from start to start, the non-negative one if both
+    agree equally well; of its starts the one with the lowest objective is kept.
+    """
+    parts, c = estimator.parts, estimator.n_clusters
+    given = not isinstance(estimator.init, str)
+    forms = [parts] if parts != "auto" else ["non-negative"] if given else ["non-negative", "one-hot"]
+    best, highest, measured = None, -np.inf, {}
+    for name, own_rng in zip(forms, [rng] if len(forms) == 1 else rng.spawn(len(forms))):
+        one_hot = name == "one-hot"
+        trade_off = TRADE_OFF[name] if estimator.trade_off is None else estimator.trade_off
+        found = []
+        for Ps in starts(estimator.init, tasks, c, own_rng, estimator.n_init, one_hot):
+            form = make_form(estimator.subspace, tasks.X, estimator.n_components, c)
+            epsilon = program_epsilon(estimator.subspace)
+            found.append(learn(Model(tasks.split(tasks.X), Ps, form, trade_off, epsilon, one_hot)))
+        labels = (
+            [[own.place(X)[0] for own, X in zip(one.centers, tasks.split(tasks.X))] for one in found]
+            if len(forms) > 1
+            else []
+        )
+        measured[name] = agreement(labels)
+        if measured[name] > highest + 1e-9:
+            best, highest = lowest(found), measured[name]
+    assert best is not None
+    if len(forms) > 1:
+        best.extra = {**best.extra, "start_agreement": measured}
+    return best
 
 
 def run_stage(model: Model, history: list[dict], stage: int, share: float, max_iter: int, tol: float) -> bool:
@@ -241,11 +365,11 @@ def solution_of(model: Model, history: list[dict], converged: bool, tol: float) 
     model.refresh_centers()
     centers = model.centers()
     scale = np.sqrt(np.mean([np.diag(own.B) for own in centers], axis=0))
-    scale[scale == 0] = 1.0
+    scale[(scale == 0) | model.one_hot] = 1.0
     last = [row["objective"] for row in history[-2:]]
     drop = (last[0] - last[-1]) / abs(last[0]) if last[0] else 0.0
     return TaskSolution(
-        [Centers(own.combined / scale, own.B / np.outer(scale, scale)) for own in centers],
+        [Centers(own.combined / scale, own.B / np.outer(scale, scale), own.one_hot) for own in centers],
         parts=np.concatenate(model.Ps) * scale,
         extra={"subspace": model.W, "n_restarts": model.restarts},
         per_center={"centers": (model.M / scale).T, "task_centers": [(own / scale).T for own in model.Ms]},
@@ -260,14 +384,22 @@ def solution_of(model: Model, history: list[dict], converged: bool, tol: float) 
 
 #: Rounds before the clusters of the tasks are matched and, in SPMTC, the first stage begins.
 WARM_UP = 20
+#: Weight of the centers of each task by the form of P, where it is not given.
+TRADE_OFF = {"non-negative": 0.25, "one-hot": 0.75}
+_RUNS = 3  # of k-means for one start
+_LIFT = 0.2  # of the one-hot P that k-means gives, so that every entry can change
 
 NComponents = Annotated[int | None, Nothing() | Integer(1)]
 Subspace = Annotated[str, Choice(*FORMS)]
+Preprocess = Annotated[str, Choice(*PREPARATIONS)]
+Parts = Annotated[str, Choice("auto", "non-negative", "one-hot")]
+TradeOff = Annotated[float | None, Real(0, 1) | Nothing()]
+NInit = Annotated[int, Integer(1)]
 Init = Annotated[
     Any,
     Kind(
-        "'random' or an array (n_samples, n_clusters)",
-        lambda value: value == "random" if isinstance(value, str) else hasattr(value, "__len__"),
+        "'kmeans', 'random' or an array (n_samples, n_clusters)",
+        lambda value: value in ("kmeans", "random") if isinstance(value, str) else hasattr(value, "__len__"),
     ),
 ]
 
@@ -275,11 +407,3 @@ Init = Annotated[
 def program_epsilon(subspace: str) -> float:
     """The public program guards its denominators by a constant."""
     return PROGRAM_EPSILON if subspace == "nonnegative" else 0.0
-
-
-def make_model(estimator: Any, tasks: Tasks, rng: np.random.Generator, trade_off: float) -> Model:
-    """The unknowns at the start."""
-    c = estimator.n_clusters
-    form = make_form(estimator.subspace, tasks.X, estimator.n_components, c)
-    parts = starting_parts(estimator.init, tasks, c, rng)
-    return Model(tasks.split(tasks.X), parts, form, trade_off, program_epsilon(estimator.subspace))

@@ -23,8 +23,21 @@ import numpy as np
 from .._base.estimator import declared
 from .._base.parameters import Choice, Integer, MaxIter, NJobs, Real, Seed, Tol
 from .._kernels.programs.self_paced import hard_weights, quantile_loss, shares, soft_weights
-from ._base import BaseMultitask
-from ._model import WARM_UP, Init, NComponents, Subspace, make_model, run_stage, solution_of
+from ._base import BaseMultitask, TaskSolution
+from ._model import (
+    WARM_UP,
+    Init,
+    Model,
+    NComponents,
+    NInit,
+    Parts,
+    Preprocess,
+    Subspace,
+    TradeOff,
+    best_of,
+    run_stage,
+    solution_of,
+)
 
 
 def update_v(L: np.ndarray, share: float, *, weighting: str, inclusion: str, at_least: int = 1) -> np.ndarray:
@@ -54,9 +67,6 @@ class SPMTC(BaseMultitask):
     weighting : {"soft", "hard"}
         Weights of the examples at a stage: from 0 to 1 by their losses ("soft", Eq. 13), or 0 and 1 ("hard",
         Eq. 11).
-    trade_off : float in [0, 1]
-        Weight of the centers of each task (lambda_1 in the paper). 1 clusters every task by itself, 0 uses
-        only the shared centers.
     first_share : float
         Share of the examples of each task that is included at the first stage.
     share_step : float
@@ -111,8 +121,10 @@ class SPMTC(BaseMultitask):
     [1]
     """
 
+    preprocess: Preprocess = "auto"
+    parts: Parts = "auto"
     weighting: Annotated[str, Choice("soft", "hard")] = "soft"
-    trade_off: Annotated[float, Real(0, 1)] = 0.25
+    trade_off: TradeOff = None
     n_components: NComponents = None
     subspace: Subspace = "reconstruction"
     first_share: Annotated[float, Real(0, 1, open_low=True)] = 0.5
@@ -121,7 +133,8 @@ class SPMTC(BaseMultitask):
     inclusion: Annotated[str, Choice("full", "any")] = "full"
     weight_power: Annotated[int, Integer(1, 2)] = 1
     warm_up: Annotated[int, Integer(1)] = WARM_UP
-    init: Init = "random"
+    init: Init = "kmeans"
+    n_init: NInit = 4
     max_iter: MaxIter = 50
     tol: Tol = 1e-5
     random_state: Seed = None
@@ -131,14 +144,22 @@ class SPMTC(BaseMultitask):
     centers_: ClassVar[np.ndarray]
     task_centers_: ClassVar[list[np.ndarray]]
     n_restarts_: ClassVar[int]
+    start_agreement_: ClassVar[dict[str, float]]
     example_weights_: ClassVar[np.ndarray]
     shares_: ClassVar[np.ndarray]
     entry_stage_: ClassVar[np.ndarray]
 
-    _test_params = [{}, {"weighting": "hard"}]
+    _test_params = [
+        {},
+        {"weighting": "hard"},
+        {"parts": "one-hot"},
+        {"parts": "non-negative", "init": "random"},
+    ]
 
     def _fit(self, tasks, rng):
-        model = make_model(self, tasks, rng, self.trade_off)
+        return best_of(self, tasks, rng, self._learn)
+
+    def _learn(self, model: Model) -> TaskSolution:
         history: list[dict] = []
         run_stage(model, history, 0, 1.0, self.warm_up, self.tol)
         model.align()

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from .._kernels.eigen import eigenpairs, leading_eigenvectors
 from .._kernels.runtime.memory import ensure_fits
 from ..errors import InputError
+from ._centers import squares
 
 #: Directions whose share of the largest variance is below this belong to the null space of the data.
 NULL = 1e-10
@@ -41,13 +42,6 @@ def inverse_root(gram: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(gram)
     kept = values > 1e-12 * max(values[-1], np.finfo(float).tiny)
     return vectors[:, kept] / np.sqrt(values[kept])
-
-
-def squares(X: Any) -> np.ndarray:
-    """(n,) squared lengths of the rows."""
-    if sp.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", X, X)
 
 
 def oriented(W: np.ndarray) -> np.ndarray:

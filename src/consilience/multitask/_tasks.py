@@ -41,6 +41,10 @@ class Tasks:
         ends = self.offsets
         return [values[a:b] for a, b in pairwise(ends)]
 
+    def of(self, Xs: list) -> Tasks:
+        """The same tasks with other features: one matrix for each task, in the order of the rows."""
+        return Tasks(_stack(Xs), self.names, self.rows)
+
     def pooled(self) -> Tasks:
         """All examples as one task."""
         return Tasks(self.X, [None], [self.order])
