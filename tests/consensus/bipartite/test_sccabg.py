@@ -460,6 +460,7 @@ def test_idle_self_pacing_is_said():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConsilienceWarning)
         cs.SCCABG(3).fit(ensemble)
+        cs.SCCABG(2).fit([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0]])  # nobody chose this first_trust
         cs.SCCABG(2, first_trust=50).fit([[0, 0, 0], [0, 0, 0], [1, 1, 1]])  # nothing to doubt
 
 

@@ -368,7 +368,8 @@ class SCCABG(BaseConsensus):
             graph.total, ensemble.n_samples, similarity_weight, None if authors else first_trust
         ):
             remarks.append((unfinished, ConvergenceWarning))
-        if paced and not authors and (idle := _idle(history, first_trust, graph.strain)):
+        judged = paced and not authors and self.first_trust != "auto"  # else it is not the user's choice
+        if judged and (idle := _idle(history, first_trust, graph.strain)):
             remarks.append((idle, ConsilienceWarning))
         edges = graph.rows(edge_trust)[:, graph.column]
         reliability = edge_means(ensemble, edges)
