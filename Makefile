@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 WORKERS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow register test-register coverage test-kernels test-oldest lint types bench bench-compare which-method growth pictures docs docs-test changelog wheels fuzz browser reproduce clean
+.PHONY: help demo test test-slow register test-register coverage test-kernels test-oldest lint types bench bench-compare which-method growth pictures docs docs-test changelog wheel wheels fuzz browser reproduce clean
 
 help:
 	@echo "make demo    the default and five published systems beside k-means on bundled data"
@@ -26,7 +26,8 @@ help:
 	@echo "make docs-test  the same, then every page in a browser: links, requests, messages, overflow"
 	@echo "make pictures  the two pictures of the README, from the library and the stored figures"
 	@echo "make changelog  gather changelog.d into CHANGELOG.md, for a release"
-	@echo "make wheels  source archive and wheel, into dist/, checked"
+	@echo "make wheels  source archive and wheels, into dist/, checked"
+	@echo "make wheel   the wheels alone: the pure one, and one with compiled kernels for this Python and system (minutes)"
 	@echo "make fuzz    hostile inputs against every promise: MINUTES=30 SEED=1 (tests/fuzz)"
 	@echo "make reproduce  the published tables on the data in DATA, into docs/reproduction/"
 	@echo "make clean   remove everything the other targets made"
@@ -153,8 +154,24 @@ wheels: $(VENV)/.dev
 	$(BIN)/python -m build --quiet
 	$(BIN)/twine check --strict dist/*
 	$(PYTHON) -m venv $(VENV)/tried
-	$(VENV)/tried/bin/python -m pip install --quiet dist/*.whl
-	$(VENV)/tried/bin/python -c 'import consilience as cs; assert cs.consensus.LWGP(2).fit_predict([[0, 0], [0, 0], [1, 1]]).tolist() == [0, 0, 1]'
+	$(VENV)/tried/bin/python -m pip install --quiet dist/*-none-any.whl
+	$(VENV)/tried/bin/python -c '$(TRY)'
+	$(MAKE) wheel
+
+TRY := import consilience as cs; assert cs.consensus.LWGP(2).fit_predict([[0, 0], [0, 0], [1, 1]]).tolist() == [0, 0, 1]
+# Also that nothing is compiled.
+TRY_STORE := $(TRY); from consilience._kernels.compile.cached import times_compiled; assert times_compiled() == 0, times_compiled()
+
+# The pure wheel, and one for this Python and kind of system that carries compiled kernels (minutes), which is tried without
+# a folder in which kernels could be kept.
+wheel: $(VENV)/.dev
+	ls dist/*-none-any.whl >/dev/null 2>&1 || $(BIN)/python -m build --quiet --wheel
+	rm -f dist/*-cp3*.whl
+	$(BIN)/python tools/platform_wheel.py dist/*-none-any.whl
+	$(BIN)/twine check --strict dist/*.whl
+	rm -rf $(VENV)/tried && $(BIN)/python -m venv $(VENV)/tried
+	$(VENV)/tried/bin/python -m pip install --quiet dist/*-cp3*.whl "$$($(BIN)/python -c 'import numba; print(f"numba=={numba.__version__}")')"
+	cache=$$(mktemp -d) && NUMBA_CACHE_DIR=$$cache $(VENV)/tried/bin/python -c '$(TRY_STORE)' && rm -rf $$cache
 
 # A failing case is saved in fuzz-failures; python -m tests.fuzz --replay FILE runs it again.
 MINUTES ?= 10

@@ -38,7 +38,7 @@ class Costs:
     def __init__(self) -> None:
         from numba.core import event
 
-        from consilience._kernels.compile.cached import text_of
+        from consilience._kernels.compile.text import text_of
 
         self.seconds: Counter[str] = Counter()
         self.times: Counter[str] = Counter()
@@ -108,7 +108,8 @@ def run(names: list[str] | None = None) -> list[dict]:
 
 def listed(name: str, connection: Any) -> None:
     """Warm this up; send the kernels that Python called, in order, and the compile time of each."""
-    from consilience._kernels.compile import cached, jit
+    from consilience._kernels.compile import jit
+    from consilience._kernels.compile.text import text_of
     from consilience._warmup.warm_up import warm
 
     costs, called = Costs(), []
@@ -116,7 +117,7 @@ def listed(name: str, connection: Any) -> None:
 
     def noted(cache: Any, sig: Any, context: Any) -> Any:
         if not costs.open:  # else it is called by the one that is being compiled
-            called.append((f"{cache._py_func.__module__}.{cache._py_func.__name__}", cached.text_of(sig)))
+            called.append((f"{cache._py_func.__module__}.{cache._py_func.__name__}", text_of(sig)))
         return load(cache, sig, context)
 
     jit._KernelCache.load_overload = noted

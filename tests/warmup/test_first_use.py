@@ -10,6 +10,7 @@ import time
 import pytest
 
 from consilience._kernels.compile import cached, jit
+from consilience._kernels.compile.text import text_of, types_of
 from consilience._warmup import first_use, warm_up
 from consilience._warmup.first_use import Needed, compiling_beside
 
@@ -43,7 +44,7 @@ def test_the_list_names_kernels_that_exist_for_everything():
     unknown = [kernel.name for kernel in kernels if cached.named(kernel.name) is None]
     assert not unknown, HINT
     for kernel in kernels:
-        assert cached.text_of(cached.types_of(kernel.signature)) == kernel.signature
+        assert text_of(types_of(kernel.signature)) == kernel.signature
 
 
 def test_rows_of_few_columns_have_kernels_of_their_own():

@@ -69,6 +69,10 @@ def tasks() -> dict[str, Callable[[], Any]]:
     }
     found |= {f"generate.{maker.make.__name__}": partial(_generate, maker) for maker in generators().values()}
     found["generate.kmeans of few columns"] = _few_columns
+    found["many clusters, prediction"] = _many_clusters
+    found["choosing k"] = _chosen
+    found["sparse features"] = _sparse
+    found["labels of other types"] = _other_labels
     found |= {cls.__name__: partial(_consensus, cls) for cls in methods().values()}
     found |= {cls.__name__: partial(_multitask, cls) for cls in multitask_methods().values()}
     return found
@@ -122,6 +126,38 @@ def _few_columns() -> None:
     from ..generate import kmeans
 
     kmeans(_features(MANY, 4), n_clusterings=2, n_clusters=3, random_state=0)
+
+
+def _many_clusters() -> None:
+    """Ten clusters of some thousand objects, and the clusters of further objects."""
+    from .._pipeline.consensus_clustering import ConsensusClustering
+
+    X = np.random.default_rng(0).normal(size=(1800, 8))
+    ConsensusClustering(10, random_state=0).fit(X).predict(X[:20] + 0.1)
+
+
+def _chosen() -> None:
+    from .._pipeline.consensus_clustering import ConsensusClustering
+
+    ConsensusClustering("auto", random_state=0).fit(_features(FEW))
+
+
+def _sparse() -> None:
+    from scipy.sparse import random as random_matrix
+
+    from ..generate import kmeans
+
+    for n in (FEW, MANY):
+        X = random_matrix(n, 40, 0.2, format="csr", random_state=0)
+        kmeans(X, n_clusterings=2, n_clusters=3, random_state=0)
+
+
+def _other_labels() -> None:
+    from .._data.ensemble import Ensemble
+
+    labels = _labels(FEW, np.int64)
+    for kind in (np.int8, np.int16, np.uint8, np.float64, bool, str):
+        Ensemble(labels.astype(kind))
 
 
 def _consensus(cls: Any) -> None:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import gc
 import importlib
-import os
 import pkgutil
-import shutil
 import signal
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -20,41 +17,17 @@ import pytest
 from numba.core import event
 
 import consilience
-from consilience._kernels.compile import cached, jit
+from consilience._kernels.compile import jit
+from consilience._kernels.compile.text import TYPES, text_of, types_of
 from consilience.errors import ConsilienceWarning
+
+from .conftest import close_to_writing, run
 
 CALLS_A_HELPER = """
 import numpy as np
 from consilience._kernels.kmeans.small import _moved
 print(_moved(np.ones((2, 3)), np.zeros((2, 3))), sum(_moved.stats.cache_hits.values()))
 """
-
-
-@pytest.fixture
-def package(tmp_path):
-    """The folder to import a copy of the package from."""
-    source = Path(consilience.__file__).parent
-    shutil.copytree(source, tmp_path / "copy/consilience", ignore=shutil.ignore_patterns("__pycache__"))
-    return tmp_path / "copy"
-
-
-def run(code, package, **variables):
-    """Standard output and error of ``code`` in a process of its own, which must end well."""
-    kept = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("NUMBA_", "XDG_", "COV_", "PYTHON"))
-    }
-    env = {**kept, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1", **variables}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip(), done.stderr
-
-
-def close_to_writing(package):
-    """A file where a folder should be: unlike modes, it stops the superuser, too."""
-    for folder in {path.parent for path in package.rglob("*.py")}:
-        (folder / "__pycache__").write_text("")
 
 
 def test_a_read_only_package_and_home_compile_without_a_cache_and_say_so_once(package):
@@ -174,8 +147,8 @@ def test_a_kernel_that_is_interrupted_is_compiled_and_kept(double, monkeypatch):
 
     monkeypatch.setattr(compiled._compiler, "compile", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        compiled.compile((jit.TYPES["int64"],))
-    assert compiled._cache.keeps((jit.TYPES["int64"],))
+        compiled.compile((TYPES["int64"],))
+    assert compiled._cache.keeps((TYPES["int64"],))
     assert compiled(2) == 4
 
 
@@ -271,6 +244,6 @@ class Two(NamedTuple):
 @pytest.mark.parametrize("values", [(Two(1, 2.0),), (Two(1, 2),), (1.5, Two(np.ones(2), None)), ((1, 2.0),)])
 def test_types_of_arguments_can_be_written_and_read_again(values):
     known = tuple(map(numba.typeof, values))
-    text = cached.text_of(known)
-    assert cached.types_of(text) == known
-    assert cached.text_of(cached.types_of(text)) == text
+    text = text_of(known)
+    assert types_of(text) == known
+    assert text_of(types_of(text)) == text

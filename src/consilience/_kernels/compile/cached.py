@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
 from typing import Any
 
 from . import jit
+from .text import types_of
 
 
 def times_compiled() -> int:
@@ -23,32 +23,6 @@ def named(name: str) -> Any:
         return None
     found = jit.KERNELS.get(name)
     return found if hasattr(found, "compile") else None  # without a compiler kernels are plain functions
-
-
-def text_of(arguments: Iterable) -> str:
-    """Types of arguments as numba writes them: ``(Array(float64, 2, 'C', False, aligned=True), int64)``.
-
-    A NamedTuple is written with the name of its class, ``NamedTuple((int64, int64), 'module.Class')``.
-    """
-    inner = [_text(one) for one in arguments]
-    return f"({', '.join(inner)}{',' * (len(inner) == 1)})"
-
-
-def _text(one: Any) -> str:
-    if not isinstance(one, jit.TYPES["BaseNamedTuple"]):
-        return repr(one)
-    cls = one.instance_class
-    return f"NamedTuple({text_of(one.types)}, '{cls.__module__}.{cls.__qualname__}')"
-
-
-def types_of(signature: str) -> tuple:
-    """The types that :func:`text_of` has written."""
-    return eval(signature, {"__builtins__": {}}, {**jit.TYPES, "NamedTuple": _named_tuple})
-
-
-def _named_tuple(members: tuple, name: str) -> Any:
-    module, _, cls = name.rpartition(".")
-    return jit.TYPES["BaseTuple"].from_types(members, getattr(importlib.import_module(module), cls))
 
 
 def is_kept(name: str, signature: str) -> bool:

@@ -22,16 +22,15 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config, event, types
+from numba.core import config, event
 from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
 from ...errors import warn
+from . import store
 from .interrupts import to_its_end
+from .text import text_of
 
 _KERNELS, _PACKAGE = Path(__file__).resolve().parents[1:3]
-
-#: The words that signatures are written in.
-TYPES = vars(types)
 
 #: Every kernel that has been defined, by module and name.
 KERNELS: dict[str, Callable] = {}
@@ -47,7 +46,7 @@ def kernel(function: Callable | None = None, /, **options: Any) -> Any:
         try:
             compiled._cache = _KernelCache(function)
         except RuntimeError:  # numba finds no folder that it can write to
-            compiled._cache = _NoCache()
+            compiled._cache = _NoCache(function)
         compiled.compile = to_its_end(compiled.compile)
     KERNELS[f"{function.__module__}.{function.__qualname__}"] = compiled
     return compiled
@@ -68,10 +67,19 @@ _IMPORT = re.compile(rb"^[ \t]*from (\.+)([\w.]*) import (\([^)]*\)|[^\n]*)", re
 
 
 @cache
+def _text(path: Path) -> bytes:
+    """A source of the package; nothing if there is no such file."""
+    try:
+        return store.read(path)
+    except OSError:
+        return b""
+
+
+@cache
 def _imported(path: Path) -> frozenset[Path]:
     """The files with kernels, or beside them, that this one imports from."""
     found = set()
-    for dots, module, names in _IMPORT.findall(path.read_bytes()):
+    for dots, module, names in _IMPORT.findall(_text(path)):
         home = path.parents[len(dots) - 1].joinpath(*module.decode().split("."))
         inside = [home / f"{name}.py" for name in ("__init__", *re.findall(r"\w+", names.decode()))]
         found |= {file for file in (home.with_suffix(".py"), *inside) if _holds_kernels(file)}
@@ -80,7 +88,7 @@ def _imported(path: Path) -> frozenset[Path]:
 
 @cache
 def _holds_kernels(path: Path) -> bool:
-    return path.is_file() and (path.is_relative_to(_KERNELS) or b".jit import" in path.read_bytes())
+    return bool(_text(path)) and (path.is_relative_to(_KERNELS) or b".jit import" in _text(path))
 
 
 @cache
@@ -93,12 +101,29 @@ def _stamp(path: Path) -> str:
     digest = hashlib.sha256()
     for source in sorted(sources):
         name = source.name if source == path else source.relative_to(_PACKAGE).as_posix()
-        digest.update(name.encode() + b"\0" + source.read_bytes() + b"\0")
+        digest.update(name.encode() + b"\0" + _text(source) + b"\0")
     return digest.hexdigest()
 
 
 #: Held while files are written: who ends the process meanwhile leaves halves of them behind.
 WRITING = threading.Lock()
+
+
+class _Shipped:
+    """What the package holds of a kernel (:mod:`.store`)."""
+
+    def __init__(self, function: Callable):
+        self._of = f"{function.__module__}.{function.__qualname__}"
+        self.stamp = _stamp(Path(function.__code__.co_filename).resolve())
+
+    def holds(self, sig: tuple) -> bool:
+        return store.shipped().holds(self._of, self.stamp, text_of(sig))
+
+    def load(self, sig: Any, target_context: Any) -> Any:
+        arguments = tuple(getattr(sig, "args", sig))
+        target_context.refresh()
+        found = store.shipped().load(self._of, self.stamp, text_of(arguments), target_context)
+        return found if found is not None and tuple(found.signature.args) == arguments else None
 
 
 class _KernelCache(FunctionCache):
@@ -112,11 +137,14 @@ class _KernelCache(FunctionCache):
     def __init__(self, function: Callable):
         super().__init__(function)
         base = self._impl.filename_base + ("-checked" if config.BOUNDSCHECK else "")
-        source = Path(function.__code__.co_filename).resolve()
-        stamp = self._impl.locator.get_source_stamp(), _stamp(source)
+        self._shipped = _Shipped(function)
+        stamp = self._impl.locator.get_source_stamp(), self._shipped.stamp
         self._cache_file = IndexDataCacheFile(self._cache_path, base, stamp)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
+        shipped = self._shipped.load(sig, target_context)
+        if shipped is not None:
+            return shipped
         try:
             found = super().load_overload(sig, target_context)
         except Exception:  # a file cut short or damaged raises anything; what it held is compiled again
@@ -131,7 +159,7 @@ class _KernelCache(FunctionCache):
 
     def keeps(self, sig: tuple) -> bool:
         """Whether there is code for these types, without loading it."""
-        return any(key[0] == sig for key in self._cache_file._load_index())
+        return self._shipped.holds(sig) or any(key[0] == sig for key in self._cache_file._load_index())
 
     def save_overload(self, sig: Any, data: Any) -> None:
         self._put(super().save_overload, sig, data)
@@ -147,14 +175,21 @@ class _KernelCache(FunctionCache):
 class _NoCache(NullCache):
     """Where nothing can be kept: says so before the first compilation."""
 
-    def keeps(self, sig: tuple) -> bool:
-        return False
+    def __init__(self, function: Callable):
+        self._shipped = _Shipped(function)
 
-    def load_overload(self, sig: Any, target_context: Any) -> None:
+    def keeps(self, sig: tuple) -> bool:
+        return self._shipped.holds(sig)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        shipped = self._shipped.load(sig, target_context)
+        if shipped is not None:
+            return shipped
         given = f"NUMBA_CACHE_DIR={config.CACHE_DIR}, " if config.CACHE_DIR else ""
         _say_not_kept(
             f"{given}the folder of the package ({_PACKAGE}) and your cache folder cannot be written to"
         )
+        return None
 
 
 _not_kept: list[str] = []  # the reason, once it has been said
