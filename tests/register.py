@@ -7,16 +7,21 @@ is there stays.
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 import consilience
 from consilience import _register
+from consilience._cli._session import _plain
 
 PACKAGE = Path(consilience.__file__).parent
 ROOT = PACKAGE.parents[1]
+LISTING = PACKAGE / "_cli" / "listing.json"
 INDEX = ROOT / "docs" / "methods" / "index.md"
 #: What methods of a folder of ``consensus`` work on, for the third column of the table.
 WORKS_ON = {
@@ -111,6 +116,56 @@ def add_rows() -> None:
             print(f"{INDEX.relative_to(ROOT)}: a row for {entry.name}; say in it what the method does")
 
 
+def listing() -> str:
+    """What ``consilience methods`` shows, as the text of its file."""
+    from consilience import generate, multitask
+    from consilience._pipeline.consensus_clustering import WHOLE
+    from consilience._warmup.warm_up import tasks
+    from consilience.consensus import methods
+
+    def entry(name: str, cls: str, thing: Any, parameters: Iterable[inspect.Parameter]) -> dict[str, Any]:
+        description = (inspect.getdoc(thing) or "").partition("\n")[0]
+        empty = inspect.Parameter.empty
+        defaults = {one.name: None if one.default is empty else one.default for one in parameters}
+        return {
+            "name": name,
+            **({"class": cls} if cls else {}),
+            "description": description,
+            "parameters": defaults,
+        }
+
+    def estimators(named: Mapping[str, Any]) -> list[dict[str, Any]]:
+        signatures = {name: inspect.signature(cls.__init__).parameters for name, cls in named.items()}
+        return [
+            entry(name, cls.__name__, cls, list(signatures[name].values())[1:]) for name, cls in named.items()
+        ]
+
+    found = {
+        "methods": estimators(methods()),
+        "generators": [
+            entry(name, "", maker.make, maker.parameters.values())
+            for name, maker in generate.generators().items()
+        ],
+        "estimators": estimators({one.name: one.load() for one in _register.FEATURES}),
+        "multitask": estimators(multitask.methods()),
+        "whole": list(WHOLE),
+        "warm-up": list(tasks()),
+    }
+    groups = [
+        f"{json.dumps(group)}: [\n" + ",\n".join(json.dumps(_plain(one)) for one in entries) + "\n]"
+        for group, entries in found.items()
+    ]
+    return "{\n" + ",\n".join(groups) + "\n}\n"
+
+
+def write_listing() -> None:
+    text = listing()
+    if not LISTING.exists() or LISTING.read_text("utf-8") != text:
+        LISTING.write_text(text, "utf-8")
+        print(f"{LISTING.relative_to(ROOT)}: names, parameters and defaults")
+
+
 if __name__ == "__main__":
     add_imports()
     add_rows()
+    write_listing()

@@ -25,6 +25,15 @@ def source(path: str) -> Any:
     return sys.stdin.buffer
 
 
+def check_inputs(*paths: str | None, formats: bool = True) -> None:
+    """Refuse files that cannot be read before anything is imported to read them."""
+    from ..io import check_readable
+
+    for path in paths:
+        if path is not None and path != "-":
+            check_readable(path, formats=formats)
+
+
 def check_output(
     path: str,
     *inputs: str,

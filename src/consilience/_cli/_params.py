@@ -70,17 +70,21 @@ def generator_params(
     """
     from .._pipeline.defaults import AUTO, generator_settings
 
-    reserved = {
-        **({} if preprocess is None else {"preprocess": "the option --preprocess"}),
-        "n_clusterings": "the option -n",
-        "random_state": "the option --random-state",
-        "n_jobs": "the option --n-jobs",
-        **reserved,
-    }
+    reserved = {**generator_reserved(preprocess), **reserved}
     settings, name = (generator_settings(), AUTO) if maker is None else (maker.parameters, maker.name)
     valid = [one for one in settings if one != "sample_weight"]
     params = parse_params(given, valid, owner=f"The generator {name}", reserved=reserved)
     return params if preprocess is None else {**params, "preprocess": preprocess}
+
+
+def generator_reserved(preprocess: str | None) -> dict[str, str]:
+    """The parameters of generators that have an option of their own."""
+    return {
+        **({} if preprocess is None else {"preprocess": "the option --preprocess"}),
+        "n_clusterings": "the option -n",
+        "random_state": "the option --random-state",
+        "n_jobs": "the option --n-jobs",
+    }
 
 
 def _value(text: str) -> Any:

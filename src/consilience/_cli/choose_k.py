@@ -13,7 +13,7 @@ import click
 from .._base.names import AUTO
 from ..errors import InputError, need
 from ._dask import dask_option, opened, refuse_beside
-from ._files import check_output, check_report, source, write_report
+from ._files import check_inputs, check_output, check_report, source, write_report
 from ._options import (
     Reading,
     Running,
@@ -175,9 +175,6 @@ def command(
       consilience choose-k features.csv -k 2:6 --generator random-features -n 20
       consilience choose-k ensemble.npz --from-ensemble --features features.csv
     """
-    from .._base.progress import progress_shown
-    from .._choosing import choose_k
-
     start = time.perf_counter()
     numbers = AUTO if n_clusters.strip().lower() == AUTO else parse_n_clusters(n_clusters)
     made_by = _generator_params(generator, generator_param)
@@ -192,6 +189,12 @@ def command(
             "--save-report": save_report,
         }
         refuse_beside({**refused, "--transpose": reading.transpose, "--key": reading.key})
+    else:
+        check_inputs(file, features)
+
+    from .._base.progress import progress_shown
+    from .._choosing import choose_k
+
     with progress_shown(False if session.quiet else None), ExitStack() as until:
         if scheduler is not None:
             need("dask.array", "dask", "--dask")

@@ -10,6 +10,7 @@ import click
 from .._base.names import AUTO
 from ._dask import WRITES, check_lazy, cluster_lazily, dask_option
 from ._files import (
+    check_inputs,
     check_model_output,
     check_output,
     check_report,
@@ -19,6 +20,7 @@ from ._files import (
     write_report,
     write_result,
 )
+from ._listing import check_generator, check_method
 from ._options import (
     Objects,
     Reading,
@@ -91,13 +93,18 @@ def command(
       consilience cluster features.csv -k 3 --save-model model.consilience -o labels.csv
       consilience cluster big.parquet -k 12 --dask -o labels/
     """
+    start = time.perf_counter()
+    refused = {**objects.in_files, "--transpose": reading.transpose, "--key": reading.key}
+    _check_outputs(features, results, save_ensemble, None if scheduler is None else refused, as_json=as_json)
+    check_method(making["method"], making["method_param"], auto=True)
+    check_generator(making["generator"], making["generator_param"], preprocess=making["preprocess"])
+    if scheduler is None:
+        check_inputs(features, *objects.in_files.values())
+
     from .._base.progress import progress_shown
     from .._warmup.first_use import compiling_beside
     from ..io import read_features, write_ensemble
 
-    start = time.perf_counter()
-    refused = {**objects.in_files, "--transpose": reading.transpose, "--key": reading.key}
-    _check_outputs(features, results, save_ensemble, None if scheduler is None else refused, as_json=as_json)
     model = _estimator(n_clusters, running, min_cluster_size=objects.min_cluster_size, **making)
     if scheduler is not None:
         cluster_lazily(

@@ -10,6 +10,7 @@ import click
 from .._base.names import AUTO
 from ._dask import WRITES, check_lazy, consensus_lazily, dask_option
 from ._files import (
+    check_inputs,
     check_model_output,
     check_output,
     check_report,
@@ -19,6 +20,7 @@ from ._files import (
     write_report,
     write_result,
 )
+from ._listing import check_method
 from ._options import (
     Objects,
     Reading,
@@ -85,11 +87,6 @@ def command(
       consilience consensus ensemble.csv -k auto --min-cluster-size 5 -o labels.csv
       cat ensemble.csv | consilience consensus - -k 3 > labels.csv
     """
-    from .. import consensus
-    from .._base.progress import progress_shown
-    from .._warmup.first_use import compiling_beside
-    from ..io import read_labels
-
     start = time.perf_counter()
     if scheduler is not None:
         refused = {"-k auto": n_clusters == AUTO, "--drop-unseen": drop_unseen, **objects.in_files}
@@ -99,6 +96,15 @@ def command(
         check_output(results.output, labels, as_json=as_json)
     check_model_output(results.save_model, labels, results.output, results.save_report or results.output)
     check_report(results.save_report, labels, results.output)
+    check_method(method, method_param)
+    if scheduler is None:
+        check_inputs(labels, *objects.in_files.values())
+
+    from .. import consensus
+    from .._base.progress import progress_shown
+    from .._warmup.first_use import compiling_beside
+    from ..io import read_labels
+
     cls = consensus.method(method)
     common = {
         "n_clusters": n_clusters,

@@ -7,7 +7,8 @@ import sys
 import click
 
 from ..errors import InputError
-from ._files import check_output, source
+from ._files import check_inputs, check_output, source
+from ._listing import check_generator
 from ._options import (
     Reading,
     Running,
@@ -64,14 +65,17 @@ def command(
       consilience generate features.csv --generator kmeans -k 3 -n 10 --random-state 1 -o ensemble.csv
       consilience generate features.csv -g random-k -k 2:8 > ensemble.csv
     """
+    check_output(output, features, as_json=as_json, json_instead=False)
+    reserved = {} if n_clusters is None else {"n_clusters": "the option -k"}
+    check_generator(generator, generator_param, more=reserved, preprocess=preprocess)
+    check_inputs(features)
+
     from .. import generate
     from .._base.progress import progress_shown
     from .._warmup.first_use import compiling_beside
     from ..io import read_features, write_ensemble
 
-    check_output(output, features, as_json=as_json, json_instead=False)
     maker = generate.generator(generator)
-    reserved = {} if n_clusters is None else {"n_clusters": "the option -k"}
     params = generator_params(maker, generator_param, reserved, preprocess=preprocess)
     if n_clusters is not None:
         params["n_clusters"] = parse_n_clusters(n_clusters)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from ._files import check_output, source, write_result
+from ._files import check_inputs, check_output, source, write_result
+from ._listing import check_method
 from ._options import (
     Labels,
     Reading,
@@ -66,11 +67,14 @@ def command(
       consilience multitask documents.csv --task-column source -k 2 --method-param weighting=hard --confidence
       consilience multitask documents.csv --task-column source -k 2 --method lssmtc --json
     """
+    check_output(results.output, features, as_json=as_json)
+    check_method(method, method_param, "multitask")
+    check_inputs(features)
+
     from .. import multitask
     from .._warmup.first_use import compiling_beside
     from ..io import read_features
 
-    check_output(results.output, features, as_json=as_json)
     cls = multitask.method(method)
     values = method_params(cls, method_param)
     model = cls(n_clusters=n_clusters, **vars(running), **values)

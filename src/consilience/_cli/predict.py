@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ._dask import WRITES, check_lazy, dask_option, predict_lazily
-from ._files import check_output, source, write_result
+from ._files import check_inputs, check_output, source, write_result
 from ._options import Labels, Reading, common, labels_only, n_jobs_option, reading
 from ._session import Session
 
@@ -45,13 +45,16 @@ def command(
       cat features.csv | consilience predict model.consilience - > labels.csv
       consilience predict model.consilience big.parquet --dask -o labels/
     """
-    from .._base.progress import progress_shown
-    from ..io import load, read_features, read_labels
-
+    check_inputs(model, formats=False)
     if scheduler is not None:
         check_lazy(results.output, {"--transpose": reading.transpose, "--key": reading.key})
     else:
         check_output(results.output, model, data, as_json=as_json)
+        check_inputs(data)
+
+    from .._base.progress import progress_shown
+    from ..io import load, read_features, read_labels
+
     fitted = load(model)
     if "n_jobs" in fitted.get_params(deep=False):
         fitted.set_params(n_jobs=n_jobs)

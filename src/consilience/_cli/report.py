@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..errors import InputError
-from ._files import check_report, matching_rows, read_classes, source
+from ._files import check_inputs, check_report, matching_rows, read_classes, source
 from ._options import Reading, common, labels_true_options, reading
 from ._session import Session
 
@@ -72,14 +72,16 @@ def command(
       consilience report ensemble.csv labels.csv --features features.csv --annotations samples.csv
       consilience report ensemble.csv labels.csv --labels-true truth.csv
     """
-    from .._reporting import report
-    from .._results.view import Fitted
-    from ..io import read_features, read_labels
-
     given = [path for path in (ensemble, labels, features, labels_true, annotations) if path is not None]
     if given.count("-") > 1:
         raise InputError("Standard input can be read only once: give files for the others.")
     check_report(output, *given, option="-o")
+    check_inputs(*given)
+
+    from .._reporting import report
+    from .._results.view import Fitted
+    from ..io import read_features, read_labels
+
     base = read_labels(source(ensemble), **vars(reading), on_note=session.note)
     results = read_labels(source(labels), **vars(reading), columns=columns or None, on_note=session.note)
     rows = matching_rows(session, base, ensemble, results, labels)

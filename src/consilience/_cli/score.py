@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ..errors import InputError
-from ._files import matching_rows, read_classes, source
+from ._files import check_inputs, matching_rows, read_classes, source
 from ._options import common, labels_true_options
 from ._session import Session
 
@@ -44,11 +44,13 @@ def command(
       consilience score labels.csv --labels-true truth.csv
       consilience score labels.csv --labels-true truth.csv --true-column class --json
     """
+    if labels == labels_true == "-":
+        raise InputError("Standard input can be read only once: give a file for LABELS or --labels-true.")
+    check_inputs(labels, labels_true)
+
     from ..io import read_labels
     from ..metrics import scores
 
-    if labels == labels_true == "-":
-        raise InputError("Standard input can be read only once: give a file for LABELS or --labels-true.")
     ours = read_labels(source(labels), key=key, columns=columns or None, on_note=session.note)
     theirs = read_classes(session, labels_true, true_column, true_key)
     rows = matching_rows(session, ours, labels, theirs, labels_true)

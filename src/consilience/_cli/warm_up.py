@@ -7,6 +7,7 @@ from time import perf_counter
 import click
 
 from ..errors import InputError
+from ._listing import listing
 from ._options import common
 from ._session import Session
 
@@ -27,12 +28,13 @@ def command(session: Session, names: tuple[str, ...], n_jobs: int | None, as_jso
       consilience warm-up
       consilience warm-up ConsensusClustering generate.kmeans
     """
-    from .._warmup.first_use import missing
-    from .._warmup.warm_up import tasks, warm_up
-
-    known = tasks()
+    known = listing()["warm-up"]
     if unknown := [name for name in names if name not in known]:
         raise InputError(f"Nothing to compile is called {unknown[0]!r}; choose from {', '.join(known)}.")
+
+    from .._warmup.first_use import missing
+    from .._warmup.warm_up import warm_up
+
     chosen = list(names) or list(known)
     wanted = missing(chosen)
     session.say(

@@ -115,6 +115,18 @@ def opened(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         yield handle
 
 
+def check_readable(path: str | os.PathLike[str], *, formats: bool = True) -> None:
+    """Raise :class:`FileError` now if a reader could not even open ``path``.
+
+    Checks the ending of the name, unless ``formats=False``.
+    """
+    if not is_special(path):  # a pipe that was opened and closed is over
+        if formats:
+            format_of(path)
+        with opened(path):
+            pass
+
+
 def reason(error: BaseException) -> str:
     """The cause of an OSError in the system's words; for any other error its message on one line."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
