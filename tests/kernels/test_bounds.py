@@ -50,7 +50,7 @@ def decorated() -> int:
     for path in SOURCE.rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         count += len(re.findall(r"^@(?:kernel|fast_kernel|_step_of_pivot)(?:\(.*\))?$", text, re.M))
-        if path.name != "jit.py":
+        if path.parent.name != "compile":
             count += len(re.findall(r"[=,] kernel\(", text))  # of a function that Python calls too
             assert not re.search(r"\bn?jit\(|import numba|from numba|@.*(?:vectorize|stencil)", text), path
     return count

@@ -30,6 +30,7 @@ def slow(tmp_path, monkeypatch):
     listed = tuple(Needed(f"slowly.{name}", "(int64,)", 4.0) for name in "ab")
     monkeypatch.setattr(first_use, "_stored", lambda: (listed, {"both": [0, 1], "one": [0]}))
     monkeypatch.setattr(jit.NOTICE, "said", False)
+    monkeypatch.setattr(jit.NOTICE, "announced", False)
     monkeypatch.setattr(first_use, "resolve_jobs", lambda _: 2)
     monkeypatch.setenv(first_use.VARIABLE, "1")
     yield importlib.import_module("slowly")
@@ -71,7 +72,7 @@ def test_what_is_missing_is_said_once_and_then_nothing(slow, monkeypatch):
         "First use: compiling 2 kernels for this machine in one process, about 8 seconds; kept on disk for "
         "next time."
     ]
-    assert jit.NOTICE.said
+    assert jit.NOTICE.announced
     assert [kernel.name for kernel in first_use.missing(["both", "one"])] == ["slowly.b"]
     with compiling_beside(["one"], said.append):
         pass

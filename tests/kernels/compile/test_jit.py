@@ -32,12 +32,8 @@ print(_moved(np.ones((2, 3)), np.zeros((2, 3))), sum(_moved.stats.cache_hits.val
 
 def test_a_read_only_package_and_home_compile_without_a_cache_and_say_so_once(package):
     close_to_writing(package)
-    code = (
-        "import consilience as cs; "
-        "print(cs.Ensemble.from_clusterings([[0, 0, 1], [0, 1, 1]]).coassociation()[0, 1])"
-    )
-    out, said = run(code, package, HOME="/proc/nohome")
-    assert out == "0.5"
+    out, said = run(CALLS_A_HELPER, package, HOME="/proc/nohome")
+    assert out == "6.0 0"
     assert said.count("Compiled code cannot be kept on disk") == 1
     assert f"the folder of the package ({package / 'consilience'}) and your cache folder" in said
     assert "Set the environment variable NUMBA_CACHE_DIR" in said

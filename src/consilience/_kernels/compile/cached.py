@@ -47,9 +47,9 @@ def can_keep() -> bool:
 
 def notice_wanted() -> bool:
     """Whether nobody has told the user yet why a first call takes its time."""
-    return not jit.NOTICE.said
+    return not (jit.NOTICE.said or jit.NOTICE.announced)
 
 
 def notice_given() -> None:
-    """Note that the user has been told why a first call takes its time: nothing more is printed."""
-    jit.NOTICE.said = True
+    """Note that the user has been told why a first call takes its time: a bar may move, nothing else."""
+    jit.NOTICE.announced = True

@@ -14,7 +14,6 @@ from __future__ import annotations
 import gc
 import hashlib
 import re
-import sys
 import threading
 from collections.abc import Callable
 from functools import cache, partial
@@ -28,6 +27,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 from ...errors import warn
 from . import store
 from .interrupts import to_its_end
+from .notice import Notice
 from .text import text_of
 
 _KERNELS, _PACKAGE = Path(__file__).resolve().parents[1:3]
@@ -198,44 +198,11 @@ _not_kept: list[str] = []  # the reason, once it has been said
 def _say_not_kept(reason: str) -> None:
     if not _not_kept:
         _not_kept.append(reason)
+        NOTICE.kept = False
         warn(
             f"Compiled code cannot be kept on disk: {reason}. Results are the same, but every process "
             f"compiles again, which takes seconds to a minute. Set the environment variable NUMBA_CACHE_DIR "
             f"to a folder that can be written to."
-        )
-
-
-_NOTICE_AFTER = 1.0  # seconds
-
-
-class _SayWhenCompiling(event.Listener):
-    """Tell the user, once a process, why a first call takes its time."""
-
-    def __init__(self) -> None:
-        self._timer: threading.Timer | None = None
-        self._depth = 0
-        self.said = False
-
-    def on_start(self, event) -> None:
-        self._depth += 1
-        if self._depth == 1 and not self.said:
-            self._timer = threading.Timer(_NOTICE_AFTER, self._say)
-            self._timer.daemon = True
-            self._timer.start()
-
-    def on_end(self, event) -> None:
-        self._depth = max(0, self._depth - 1)
-        if self._depth == 0 and self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _say(self) -> None:
-        self.said = True
-        kept = "for this process only" if _not_kept else "first use only; kept on disk for next time"
-        print(
-            f"consilience: compiling for this machine, some 2 to 20 seconds for a method ({kept}) ...",
-            file=sys.stderr,
-            flush=True,
         )
 
 
@@ -263,5 +230,5 @@ class _WithoutCollection(event.Listener):
 
 
 event.register("numba:compile", _WithoutCollection())
-NOTICE = _SayWhenCompiling()
+NOTICE = Notice()
 event.register("numba:compile", NOTICE)
