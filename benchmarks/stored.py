@@ -51,6 +51,7 @@ SOURCES = {
     "threads": Source("threads", "summary", {"parts": ("methods", "measures")}),
     "threads-generators": Source("threads", "summary", {"parts": ("generators",)}),
     "memory": Source("memory"),
+    "first-answer": Source("first_answer"),
     "first-use": Source("first_use", "by_list"),
     "first-use-clock": Source(
         "first_use", "with_and_without", {"names": ["ConsensusClustering", "MDEC", "SPCE"]}

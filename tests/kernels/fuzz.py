@@ -56,6 +56,7 @@ from consilience._kernels.labels import (
     overlaps,
 )
 from consilience._kernels.neighbors import landmarks, points, search
+from consilience._kernels.pairs import coassociation as coassociation_rows
 from consilience._kernels.pairs import (
     company,
     components,
@@ -74,6 +75,9 @@ hashing._AT_FIRST, patterns._AT_A_TIME = 4, 16
 search._ROWS, search._COLUMNS = 4, 8
 assign.BLOCK = 8
 distinct._ROWS_PER_BLOCK = 8
+for room in (factorize, contingency, distinct, overlaps):
+    room.FEW_LABELS = 0  # no labels are so few that kernels are spared
+coassociation_rows._FEW = 0
 contingency._BLOCK = 16
 factorize._ROWS_PER_BLOCK = 8
 grouping._BLOCK, grouping.STARTS_ON = 8, 12

@@ -265,7 +265,9 @@ def _pairs_in_both(a: np.ndarray, b: np.ndarray) -> float:
     return float((cells.counts[seen].astype(float) ** 2).sum())
 
 
-def _pair_arguments(ensemble: WithPairs, clustering_weights: Any, cluster_weights: Any) -> tuple:
+def _pair_arguments(
+    ensemble: WithPairs, clustering_weights: Any, cluster_weights: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, bool]:
     a = _vector(clustering_weights, ensemble.n_clusterings, "clustering_weights", "clusterings")
     b = _vector(cluster_weights, ensemble.n_base_clusters, "cluster_weights", "clusters")
     return np.ascontiguousarray(ensemble.global_labels().T), a, b, ensemble.has_missing

@@ -72,6 +72,7 @@ def tasks() -> dict[str, Callable[[], Any]]:
     found["many clusters, prediction"] = _many_clusters
     found["choosing k"] = _chosen
     found["sparse features"] = _sparse
+    found["many labels"] = _many_labels
     found["labels of other types"] = _other_labels
     found |= {cls.__name__: partial(_consensus, cls) for cls in methods().values()}
     found |= {cls.__name__: partial(_multitask, cls) for cls in multitask_methods().values()}
@@ -152,10 +153,18 @@ def _sparse() -> None:
         kmeans(X, n_clusterings=2, n_clusters=3, random_state=0)
 
 
+def _many_labels() -> None:
+    """More labels than are read without kernels (``_kernels/labels/few.py``)."""
+    from ..consensus import LWGP
+
+    for labels in (_labels(MANY, np.int64), _labels(MANY, np.int32, missing=True)):
+        LWGP(3, random_state=0).fit(labels)
+
+
 def _other_labels() -> None:
     from .._data.ensemble import Ensemble
 
-    labels = _labels(FEW, np.int64)
+    labels = _labels(MANY, np.int64)
     for kind in (np.int8, np.int16, np.uint8, np.float64, bool, str):
         Ensemble(labels.astype(kind))
 

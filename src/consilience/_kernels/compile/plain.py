@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .arrays import empty_array
 from .jit import kernel
 
 _FEW = 16  # sorted by insertion
@@ -16,7 +17,7 @@ _FEW = 16  # sorted by insertion
 @kernel
 def counting(n):
     """0, 1, ..., n - 1."""
-    out = np.empty(n, np.int64)
+    out = empty_array(n, np.int64)
     for i in range(n):
         out[i] = i
     return out
@@ -87,7 +88,7 @@ def kth_smallest_inplace(values, k):
 def sort_inplace(values):
     """Sort in rising order; no value is NaN."""
     # The smaller part is done first and the other waits: at most one for each bit of the length.
-    waiting = np.empty((64, 2), np.int64)
+    waiting = empty_array((64, 2), np.int64)
     count, low, high = 0, 0, values.shape[0] - 1
     while True:
         if high - low >= _FEW:

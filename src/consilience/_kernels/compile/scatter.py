@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from .arrays import zero_array
 from .jit import kernel
 
 
@@ -16,7 +17,7 @@ def between_scatter(X, labels, weights, n_clusters):
     Labels lie below n_clusters, as their maximum plus one does by the caller's own count.
     """
     d = X.shape[1]
-    sums, mass = np.zeros((n_clusters, d)), np.zeros(n_clusters)
+    sums, mass = zero_array((n_clusters, d), np.float64), zero_array(n_clusters, np.float64)
     for i in range(labels.size):
         j = labels[i]
         if j >= 0:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import qr, solve_triangular
 
+from ..compile.arrays import zero_array
 from ..compile.jit import kernel
 from ..compile.vectors import dot
 
@@ -32,7 +33,7 @@ def orthonormal(W, negligible):
     """
     n, b = W.shape
     Q = W.T.copy()
-    R = np.zeros((b, b))
+    R = zero_array((b, b), np.float64)
     for j in range(b):
         for _ in range(2):
             for i in range(j):

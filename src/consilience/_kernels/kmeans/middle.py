@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..compile.arrays import zero_array
 from ..compile.jit import kernel
 
 #: How many times farther than the others a value must lie to take digits from them that matter to squares.
@@ -53,7 +54,7 @@ def add_residuals(X, middle, weight, labels, mass, centers):
     A far row that is alone is then its own center. Without the second pass, an error in the last digit of
     1e30 would be the inertia.
     """
-    sums = np.zeros(centers.shape)
+    sums = zero_array(centers.shape, np.float64)
     for i in range(labels.size):
         j = labels[i]
         for c in range(X.shape[1]):

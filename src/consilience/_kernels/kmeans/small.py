@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..compile.arrays import empty_array, zero_array
 from ..compile.jit import fast_kernel, kernel
 from ..compile.vectors import square
 from .middle import add_residuals, mean_variance, middle_of
@@ -70,12 +71,12 @@ def run_from(rows: SmallRows, centers: np.ndarray, max_iter: int, tol: float) ->
 def _plus_plus(columns, weight, first, tickets):
     n, trials = weight.size, tickets.shape[1]
     steps = tickets.shape[0]
-    chosen = np.empty(steps + 1, np.int64)
+    chosen = empty_array(steps + 1, np.int64)
     everyone = running_sum(weight)
     chosen[0] = draw(everyone, first)
-    closest = np.empty(n, np.float32)
+    closest = empty_array(n, np.float32)
     _squares_to(columns, chosen[0], closest)
-    best, trial = np.empty(n, np.float32), np.empty(n, np.float32)
+    best, trial = empty_array(n, np.float32), empty_array(n, np.float32)
     for step in range(steps):
         heap = running_products(closest, weight)
         least = np.inf
@@ -92,9 +93,9 @@ def _plus_plus(columns, weight, first, tickets):
     return chosen
 
 
-@kernel
+@kernel(inline="always")
 def running_sum(values):
-    out = np.empty(values.size)
+    out = empty_array(values.size, np.float64)
     total = 0.0
     for i in range(values.size):
         total += values[i]
@@ -102,9 +103,9 @@ def running_sum(values):
     return out
 
 
-@kernel
+@kernel(inline="always")
 def running_products(closest, weight):
-    out = np.empty(weight.size)
+    out = empty_array(weight.size, np.float64)
     total = 0.0
     for i in range(weight.size):
         total += closest[i] * weight[i]
@@ -112,7 +113,7 @@ def running_products(closest, weight):
     return out
 
 
-@kernel
+@kernel(inline="always")
 def draw(heap, ticket):
     """The row drawn with the probabilities whose running sum is ``heap``; some row, whatever the sum is."""
     low, high = 0, heap.size - 1
@@ -150,45 +151,49 @@ def _keep_smaller(closest, weight, trial):
 def _lloyd(X, columns, weight, centers, max_iter, tol, far):
     """(labels, centers, inertia, steps, whether converged)."""
     n = X.shape[0]
-    labels = np.full(n, -1, np.int32)
-    n_iter, converged = 0, False
+    labels = empty_array(n, np.int32)
+    for i in range(n):
+        labels[i] = -1
+    n_iter, converged, ended = 0, False, False
     while True:
         new = _nearest(columns, centers)
         same = _equal(new, labels)
         labels = new
+        if ended:
+            break
         before = centers
         centers = _means(X, weight, before, labels, far)
         n_iter += 1
         if same:
             converged = True
             break
-        if _moved(centers, before) <= tol or n_iter == max_iter:
-            converged = _moved(centers, before) <= tol
-            labels = _nearest(columns, centers)  # centers stand; labels are read off once more
-            break
+        converged = _moved(centers, before) <= tol
+        ended = converged or n_iter == max_iter  # centers stand; labels are read off once more
     inertia = 0.0
     for i in range(n):
         inertia += weight[i] * square(X[i], centers[labels[i]])
     return labels, centers, inertia, n_iter, converged
 
 
-@kernel
+@kernel(inline="always")
 def _nearest(columns, centers):
     """The first of the centers with the smallest |c|^2 / 2 - x'c, for every row x.
 
     It is 0 where all scores are NaN.
     """
-    scores = np.empty((centers.shape[0], columns.shape[1]))
+    scores = empty_array((centers.shape[0], columns.shape[1]), np.float64)
     np.dot(centers, columns, scores)
-    smallest = np.full(columns.shape[1], np.inf)
-    where = np.zeros(columns.shape[1], np.int32)
+    smallest = empty_array(columns.shape[1], np.float64)
+    for i in range(smallest.size):
+        smallest[i] = np.inf
+    where = zero_array(columns.shape[1], np.int32)
     for j in range(centers.shape[0]):
         half = 0.5 * np.dot(centers[j], centers[j])
         _take_smaller(half, scores[j], np.int32(j), smallest, where)
     return where
 
 
-@kernel
+@kernel(inline="always")
 def _take_smaller(half, scores, j, smallest, where):
     for i in range(scores.size):  # written as choices, not branches, so that it becomes vector code
         score = half - scores[i]
@@ -197,30 +202,33 @@ def _take_smaller(half, scores, j, smallest, where):
         where[i] = j if closer else where[i]
 
 
-@kernel(forceinline=True)
+@kernel(inline="always")
 def _means(X, weight, before, labels, far):
     """Means of the clusters, empty ones restarted at the rows farthest from their center."""
     k = before.shape[0]
-    sums, mass = np.zeros(before.shape), np.zeros(k)
+    sums, mass = zero_array(before.shape, np.float64), zero_array(k, np.float64)
     for i in range(labels.size):
         mass[labels[i]] += weight[i]
-        _add(weight[i], X[i], sums[labels[i]])
+        for c in range(X.shape[1]):
+            sums[labels[i], c] += weight[i] * X[i, c]
     restarted = _restart_empty(X, weight, before, labels, sums, mass)
     # A cluster can stay empty only if rows coincide; it then follows the heaviest one.
     heaviest = _largest(mass)
-    centers = np.zeros(before.shape)
+    centers = zero_array(before.shape, np.float64)
     for j in range(k):
         own = j if mass[j] > 0 else heaviest
-        _add(1.0 / mass[own], sums[own], centers[j])
+        share = 1.0 / mass[own]
+        for c in range(X.shape[1]):
+            centers[j, c] += share * sums[own, c]
     if far and not restarted:
-        add_residuals(X, np.zeros(X.shape[1]), weight, labels, mass, centers)
+        add_residuals(X, zero_array(X.shape[1], np.float64), weight, labels, mass, centers)
     return centers
 
 
-@kernel(forceinline=True)
+@kernel(inline="always")
 def _restart_empty(X, weight, before, labels, sums, mass):
     """Move the farthest rows, one each, to the empty clusters; False where all rows sit on their center."""
-    empty = np.empty(mass.size, np.int64)
+    empty = empty_array(mass.size, np.int64)
     count = 0
     for j in range(mass.size):
         if mass[j] == 0:
@@ -228,22 +236,23 @@ def _restart_empty(X, weight, before, labels, sums, mass):
             count += 1
     if count == 0:
         return False
-    distance = np.empty(labels.size)
+    distance = empty_array(labels.size, np.float64)
     for i in range(labels.size):
         distance[i] = square(X[i], before[labels[i]])
-    if distance[_largest(distance)] == 0:
-        return False
     for t in range(count):
         i, j = _largest(distance), empty[t]
+        if t == 0 and distance[i] == 0:
+            return False
         distance[i] = -1.0  # taken
-        _add(-weight[i], X[i], sums[labels[i]])
+        for c in range(X.shape[1]):
+            sums[labels[i], c] -= weight[i] * X[i, c]
+            sums[j, c] += weight[i] * X[i, c]
         mass[labels[i]] -= weight[i]
-        _add(weight[i], X[i], sums[j])
         mass[j] = weight[i]
     return True
 
 
-@kernel
+@kernel(inline="always")
 def _largest(values):
     # By hand, as sums and searches above: compiling numpy's would take longer than most runs.
     best = 0
@@ -253,13 +262,7 @@ def _largest(values):
     return best
 
 
-@kernel
-def _add(w, x, into):
-    for c in range(x.size):
-        into[c] += w * x[c]
-
-
-@kernel(forceinline=True)
+@kernel(inline="always")
 def _moved(centers, before):
     total = 0.0
     for j in range(centers.shape[0]):
@@ -267,7 +270,7 @@ def _moved(centers, before):
     return total
 
 
-@kernel
+@kernel(inline="always")
 def _equal(a, b):
     for i in range(a.size):  # noqa: SIM110 - compiled code has no generators
         if a[i] != b[i]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compile.jit import kernel
 from ..runtime.threads import map_blocks
+from .few import FEW_LABELS
 from .hashing import RowNumbers, as_words
 
 _ROWS_PER_BLOCK = 1 << 16
@@ -24,14 +25,17 @@ def code_integers(
     too wide for tables, or beyond int64. Three passes over blocks of rows, O(n m + range), on all threads.
     """
     n, m = matrix.shape
+    if m == 1 and 0 < n <= FEW_LABELS and matrix.dtype != np.uint64:
+        return _few_integers(matrix[:, 0], dtype)
     if matrix.dtype == np.uint64:
         if matrix.size and int(matrix.max()) > np.iinfo(np.int64).max:
             return None
         matrix = matrix.astype(np.int64)
     matrix = np.ascontiguousarray(matrix)
+    few = matrix.size <= FEW_LABELS
 
     def extremes(a: int, b: int) -> tuple[np.ndarray, np.ndarray]:
-        if m == 1:  # NumPy is faster along one column, and slower along several
+        if m == 1 or few:  # NumPy is faster along one column, and slower along several
             return matrix[a:b].min(axis=0).astype(np.int64), matrix[a:b].max(axis=0).astype(np.int64)
         low = matrix[a].astype(np.int64)
         high = low.copy()
@@ -46,7 +50,11 @@ def code_integers(
         return None
     first = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
     present = np.zeros(first[-1], np.uint8)
-    map_blocks(lambda a, b: _mark(matrix, a, b, low, first, present), n, size=_ROWS_PER_BLOCK)
+    places = first[:-1] - low + matrix if few else None
+    if places is not None:
+        present[places] = 1
+    else:
+        map_blocks(lambda a, b: _mark(matrix, a, b, low, first, present), n, size=_ROWS_PER_BLOCK)
     numbers = np.empty(first[-1], np.int32)
     values = []
     for j in range(m):
@@ -56,8 +64,29 @@ def code_integers(
         numbers[first[j] : first[j + 1]] = np.where(here, np.cumsum(here) - 1, -1)
         values.append(np.flatnonzero(here) + low[j])
     codes: np.ndarray = np.empty((n, m), dtype or code_dtype(max(map(len, values))))
+    if places is not None:
+        codes[...] = numbers[places]
+        return codes, values
     map_blocks(lambda a, b: _recode(matrix, a, b, low, first, numbers, codes), n, size=_ROWS_PER_BLOCK)
     return codes, values
+
+
+def _few_integers(column: np.ndarray, dtype: type | None) -> tuple[np.ndarray, list[np.ndarray]] | None:
+    """The same for one column of few labels."""
+    column = column.astype(np.int64)
+    low = int(column.min())
+    width = int(column.max()) - low + 1
+    if width > max(_WIDE_TABLE, 4 * column.size):
+        return None
+    column -= low
+    present = np.zeros(width, bool)
+    present[column] = True
+    if low <= -1 < low + width:
+        present[-1 - low] = False
+    values = np.flatnonzero(present)
+    numbers: np.ndarray = np.full(width, -1, dtype or code_dtype(values.size))
+    numbers[values] = np.arange(values.size)
+    return numbers[column][:, None], [values + low]
 
 
 def code_dtype(most: int) -> type:

@@ -12,9 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..compile.arrays import empty_array, zero_array
 from ..compile.jit import kernel
 from ..runtime.threads import map_blocks
 from .codes import code_values
+from .few import FEW_LABELS
 
 # Rows: two int64 vectors of this length stay in a core's cache between the two looks at them.
 _BLOCK = 1 << 17
@@ -212,12 +214,12 @@ def _weigh(a, b, w, low_a, low_b, width, table):
 def _bucket(a, b, w, low_a, low_b, width_a, width_b):
     """Rows of the table one after another: bucket the objects by a, then merge equal b inside each bucket."""
     n = a.shape[0]
-    place = np.zeros(width_a + 1, np.int64)
+    place = zero_array(width_a + 1, np.int64)
     for i in range(n):
         place[a[i] - low_a + 1] += 1
     for r in range(width_a):
         place[r + 1] += place[r]
-    columns = np.empty(n, np.int64)
+    columns = empty_array(n, np.int64)
     counts = np.ones(n, w.dtype)
     for i in range(n):
         p = place[a[i] - low_a]
@@ -225,7 +227,7 @@ def _bucket(a, b, w, low_a, low_b, width_a, width_b):
         if w.shape[0] == n:
             counts[p] = w[i]
         place[a[i] - low_a] = p + 1  # ends as the start of the next bucket
-    pointers = np.zeros(width_a + 1, np.int64)
+    pointers = zero_array(width_a + 1, np.int64)
     slot = np.full(width_b, -1, np.int64)
     out = 0
     start = 0
@@ -263,6 +265,8 @@ def cross_table(
     clustering's rows. Cost O(n m + k n_codes) in time, O(k n_codes) in memory.
     """
     n_cells = int(offsets[-1]) * n_codes
+    if labels.size <= FEW_LABELS and len(labels) <= _BLOCK:
+        return _few_crossed(labels, offsets, codes, n_codes, weights)
     offsets = np.ascontiguousarray(offsets, np.int64)
     codes = np.ascontiguousarray(codes, np.int64)
     weights = np.ones(1) if weights is None else np.ascontiguousarray(weights, np.float64)
@@ -283,6 +287,18 @@ def cross_table(
     for table in map_blocks(block, labels.shape[0], size=size, n_jobs=n_jobs):
         total += table
     return total
+
+
+def _few_crossed(
+    labels: np.ndarray, offsets: np.ndarray, codes: np.ndarray, n_codes: int, weights: np.ndarray | None
+) -> np.ndarray:
+    """The same for few labels; sums are in the order of the objects."""
+    seen = (labels >= 0) & (codes >= 0)[:, None]
+    cells = (np.asarray(offsets[:-1], np.int64) + labels) * n_codes + codes[:, None]
+    each = np.asarray(1.0 if weights is None else weights[:, None], np.float64)
+    each = np.broadcast_to(each, labels.shape)
+    size = int(offsets[-1]) * n_codes
+    return np.bincount(cells[seen], each[seen], minlength=size).reshape(-1, n_codes)
 
 
 @kernel

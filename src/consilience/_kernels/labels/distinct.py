@@ -13,8 +13,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..._base.parameters import relative_to_lightest
+from ..compile.arrays import empty_array
 from ..compile.jit import kernel
 from ..runtime.threads import map_blocks, map_tasks
+from .few import FEW_LABELS
 from .hashing import Known, as_words, enter, find, free_table, hash_of, mix, places_for
 
 _ROWS_PER_BLOCK = 1 << 16
@@ -93,6 +95,8 @@ def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = -1) -> tuple[np.ndar
     n = matrix.shape[0]
     if matrix.size == 0:
         return np.zeros(min(n, 1), np.int64), np.zeros(n, np.int64)
+    if matrix.size <= FEW_LABELS:
+        return _few_unique_rows(matrix)
     words = as_words(matrix)
     hashes = np.empty(n, np.uint64)
     map_blocks(lambda a, b: _hash_rows(words, a, b, hashes), n, size=_ROWS_PER_BLOCK, n_jobs=n_jobs)
@@ -119,6 +123,16 @@ def unique_rows(matrix: np.ndarray, *, n_jobs: int | None = -1) -> tuple[np.ndar
     map_tasks(lambda rows: _group(words, hashes, rows, first), tasks, n_jobs=n_jobs)
     u = _number(first, order)  # order is spent: reuse it for the representatives
     return order[:u].copy(), first
+
+
+def _few_unique_rows(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same by sorting, which is quick for few rows and compiles nothing."""
+    whole = matrix.view(np.dtype((np.void, matrix.itemsize * matrix.shape[1]))).ravel()
+    _, first, group = np.unique(whole, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    number = np.empty_like(order)
+    number[order] = np.arange(order.size)
+    return first[order], number[group.ravel()]
 
 
 @kernel
@@ -162,14 +176,17 @@ def _refine_clusters(codes, start, stop, object_colors, cluster_sums):
                 cluster_sums[g] += color
 
 
+#: Stands in the place of the color of a cluster, for an object without label.
+_UNSEEN = np.uint64(0x632BE59BD9B4E019)
+
+
 @kernel
 def _refine_objects(codes, start, stop, cluster_colors, clustering_colors, object_colors):
-    unseen = np.uint64(0x632BE59BD9B4E019)
     for i in range(start, stop):
         total = np.uint64(0)
         for j in range(codes.shape[1]):
             g = codes[i, j]
-            part = unseen if g < 0 else cluster_colors[g]
+            part = _UNSEEN if g < 0 else cluster_colors[g]
             total += mix(part ^ mix(clustering_colors[j]))
         object_colors[i] = mix(object_colors[i] + mix(total))
 
@@ -209,6 +226,8 @@ def canonical_colors(
 def _refine(codes: np.ndarray, offsets: np.ndarray, colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """One round: new colors of objects, and those of clusterings that they were made from."""
     m = offsets.size - 1
+    if codes.size <= FEW_LABELS:
+        return _refine_few(codes, offsets, colors)
     sums, refined = np.zeros(int(offsets[-1]), np.uint64), colors.copy()
     _refine_clusters(codes, 0, colors.size, colors, sums)
     cluster_colors = mix_array(sums)
@@ -217,6 +236,20 @@ def _refine(codes: np.ndarray, offsets: np.ndarray, colors: np.ndarray) -> tuple
     np.add.at(clustering_colors, owner, mix_array(cluster_colors))
     _refine_objects(codes, 0, colors.size, cluster_colors, clustering_colors, refined)
     return refined, clustering_colors
+
+
+def _refine_few(codes: np.ndarray, offsets: np.ndarray, colors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The same for few labels."""
+    seen, colors_of = codes >= 0, np.broadcast_to(mix_array(colors)[:, None], codes.shape)
+    sums = np.zeros(int(offsets[-1]), np.uint64)
+    np.add.at(sums, codes[seen], colors_of[seen])
+    cluster_colors = mix_array(sums)
+    clustering_colors = np.zeros(offsets.size - 1, np.uint64)
+    owner = np.repeat(np.arange(offsets.size - 1), np.diff(offsets))
+    np.add.at(clustering_colors, owner, mix_array(cluster_colors))
+    parts = np.where(seen, cluster_colors[codes], _UNSEEN) ^ mix_array(clustering_colors)
+    around = mix_array(parts.ravel()).reshape(parts.shape).sum(axis=1, dtype=np.uint64)
+    return mix_array(colors + mix_array(around)), clustering_colors
 
 
 def membership_colors(
@@ -270,6 +303,12 @@ def _ranks(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 def mix_array(values: np.ndarray) -> np.ndarray:
     """:func:`mix` on every element."""
+    if values.size <= FEW_LABELS:
+        h = values ^ (values >> np.uint64(30))
+        h *= np.uint64(0xBF58476D1CE4E5B9)
+        h ^= h >> np.uint64(27)
+        h *= np.uint64(0x94D049BB133111EB)
+        return h ^ (h >> np.uint64(31))
     out = np.empty(values.size, np.uint64)
     _mix_into(values, out)
     return out
@@ -305,7 +344,7 @@ def _stir(h, value):
 
 @kernel
 def _hash_dense(bits):
-    out = np.empty(bits.shape[0], np.uint64)
+    out = empty_array(bits.shape[0], np.uint64)
     for i in range(bits.shape[0]):
         h = np.uint64(0x243F6A8885A308D3)
         for c in range(bits.shape[1]):
@@ -316,7 +355,7 @@ def _hash_dense(bits):
 
 @kernel
 def _hash_sparse(values, indices, indptr):
-    out = np.empty(indptr.shape[0] - 1, np.uint64)
+    out = empty_array(indptr.shape[0] - 1, np.uint64)
     for i in range(out.shape[0]):
         h = np.uint64(0x243F6A8885A308D3)
         for p in range(indptr[i], indptr[i + 1]):

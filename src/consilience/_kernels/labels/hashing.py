@@ -70,7 +70,7 @@ def as_words(matrix: np.ndarray) -> np.ndarray:
     raise AssertionError("bytes divide everything")
 
 
-@kernel
+@kernel(inline="always")
 def places_for(count):
     places = 16
     while places < 2 * count:
@@ -88,7 +88,7 @@ def mix(h):
     return h ^ (h >> np.uint64(31))
 
 
-@kernel
+@kernel(inline="always")
 def hash_of(words, i):
     """The hash of row i."""
     h = np.uint64(0)
@@ -97,7 +97,7 @@ def hash_of(words, i):
     return h
 
 
-@kernel
+@kernel(inline="always")
 def _quick_hash_of(words, i):
     """A hash of row i for this table alone: less well spread, at half the time."""
     h = np.uint64(0xCBF29CE484222325)
@@ -109,7 +109,7 @@ def _quick_hash_of(words, i):
     return h
 
 
-@kernel
+@kernel(inline="always")
 def find(known, words, i, h):
     """(place in the table, position of the known row equal to row i of words), whose hash is h.
 

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from ..._base.parameters import Choice, check
+from ..compile.arrays import empty_array, zero_array
 from ..compile.jit import kernel
 from ..runtime.threads import map_blocks, map_tasks
 from .contingency import SMALL_TABLE, Cells, count_pairs
@@ -51,7 +52,7 @@ _confuse_pairs, _adjusted_rand = kernel(confuse_pairs), kernel(adjusted_rand)
 MEANS = ("arithmetic", "max", "geometric")
 
 
-@kernel
+@kernel(inline="always")
 def mean_entropy(entropy_a, entropy_b, mean):
     """The mean of two entropies, by its place in :data:`MEANS`."""
     if mean == 1:
@@ -61,7 +62,7 @@ def mean_entropy(entropy_a, entropy_b, mean):
     return (entropy_a + entropy_b) / 2
 
 
-@kernel
+@kernel(inline="always")
 def normalize_information(information, entropy_a, entropy_b, mean):
     """NMI of two different partitions; if one of them is a single cluster, the information is zero."""
     scale = mean_entropy(entropy_a, entropy_b, mean)
@@ -218,7 +219,7 @@ def _pairs_of_column(columns, weights, widths, i, which, with_itself, out):
     widest = 1
     for j in range(i, m):
         widest = max(widest, widths[j])
-    table = np.empty(widths[i] * widest)
+    table = empty_array(widths[i] * widest, np.float64)
     for j in range(i, m):
         width = widths[j]
         cells = table[: widths[i] * width]
@@ -232,7 +233,7 @@ def _pairs_of_column(columns, weights, widths, i, which, with_itself, out):
 @kernel
 def _measure(table, which, with_itself):
     """One measure of a dense table; the conventions at the edges are scikit-learn's."""
-    a, b = np.zeros(table.shape[0]), np.zeros(table.shape[1])
+    a, b = zero_array(table.shape[0], np.float64), zero_array(table.shape[1], np.float64)
     squares, n_cells = 0.0, 0
     for i in range(table.shape[0]):
         for j in range(table.shape[1]):

@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..compile.arrays import zero_array
 from ..compile.jit import kernel
 from ..runtime.memory import ensure_fits
 from ..runtime.threads import map_blocks, map_tasks, resolve_jobs
+from .few import FEW_LABELS
 
 _BLOCK = 1 << 14  # rows; does not depend on the number of threads, so sums do not either
+_FEW_CLUSTERINGS = 64  # whose pairs a loop of Python goes through in no time
 
 
 def mean_entropies(
@@ -60,6 +63,9 @@ def overlap_matrix(
     _ensure_tables(offsets, n_jobs, matrix=8.0 * k * k)
     codes = np.ascontiguousarray(labels.T)
     out = np.zeros((k, k))
+    if codes.size <= FEW_LABELS and codes.shape[0] <= _FEW_CLUSTERINGS:
+        _few_overlaps(codes, offsets, values, out)
+        return out
     map_tasks(lambda i: _overlaps_from(codes, offsets, values, i, out), list(range(m)), n_jobs=n_jobs)
     return out
 
@@ -78,6 +84,8 @@ def gather(
     labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, *, n_jobs: int | None = -1
 ) -> np.ndarray:
     """Y values (u, b), for values (k, b): the sum over an object's clusters."""
+    if labels.size <= FEW_LABELS:
+        return _few_gathered(labels, offsets, values)
     out = np.empty((labels.shape[0], values.shape[1]))
     values = np.ascontiguousarray(values)
     map_blocks(
@@ -99,9 +107,11 @@ def gather_own(
 
     rows (n,): the row of ``labels`` of each object, by default its own.
     """
+    rows = np.arange(len(groups)) if rows is None else rows
+    if max(labels.shape[0], len(groups)) * labels.shape[1] <= FEW_LABELS:
+        return _few_gathered_own(labels, offsets, values, groups, rows)
     out = np.empty(len(groups))
     values = np.ascontiguousarray(values)
-    rows = np.arange(len(groups)) if rows is None else rows
     map_blocks(
         lambda a, b: _gather_own(labels, offsets, values, groups[a:b], rows[a:b], out[a:b]),
         len(groups),
@@ -116,6 +126,8 @@ def scatter(
 ) -> np.ndarray:
     """Y' values (k, b), for values (u, b): the sum over a cluster's objects."""
     k = int(offsets[-1])
+    if labels.size <= FEW_LABELS and len(labels) <= _BLOCK:
+        return _few_scattered(labels, offsets, values, k)
     values = np.ascontiguousarray(values)
     parts = map_blocks(
         lambda a, b: _scatter(labels[a:b], offsets, values[a:b], k), len(labels), size=_BLOCK, n_jobs=n_jobs
@@ -126,21 +138,65 @@ def scatter(
     return total
 
 
+# For few labels: sums are in the order of the kernels below.
+
+
+def _few_overlaps(codes: np.ndarray, offsets: np.ndarray, values: np.ndarray, out: np.ndarray) -> None:
+    for i in range(len(codes)):
+        for j in range(i, len(codes)):
+            seen = (codes[i] >= 0) & (codes[j] >= 0)
+            k_i, k_j = int(offsets[i + 1] - offsets[i]), int(offsets[j + 1] - offsets[j])
+            cells = codes[i][seen].astype(np.int64) * k_j + codes[j][seen]
+            table = np.bincount(cells, values[seen], minlength=k_i * k_j).reshape(k_i, k_j)
+            out[offsets[i] : offsets[i + 1], offsets[j] : offsets[j + 1]] = table
+            out[offsets[j] : offsets[j + 1], offsets[i] : offsets[i + 1]] = table.T
+
+
+def _few_gathered(labels: np.ndarray, offsets: np.ndarray, values: np.ndarray) -> np.ndarray:
+    out = np.zeros((labels.shape[0], values.shape[1]))
+    for i in range(labels.shape[1]):
+        seen = labels[:, i] >= 0
+        out[seen] += values[offsets[i] + labels[seen, i]]
+    return out
+
+
+def _few_gathered_own(
+    labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, groups: np.ndarray, rows: np.ndarray
+) -> np.ndarray:
+    out = np.zeros(len(groups))
+    own = np.flatnonzero(groups >= 0)
+    for i in range(labels.shape[1]):
+        codes = labels[rows[own], i]
+        seen = codes >= 0
+        out[own[seen]] += values[offsets[i] + codes[seen], groups[own[seen]]]
+    return out
+
+
+def _few_scattered(labels: np.ndarray, offsets: np.ndarray, values: np.ndarray, k: int) -> np.ndarray:
+    seen = labels >= 0
+    clusters = (offsets[:-1] + labels)[seen]
+    objects = np.nonzero(seen)[0]
+    out = np.empty((k, values.shape[1]))
+    for j in range(values.shape[1]):
+        out[:, j] = np.bincount(clusters, values[objects, j], minlength=k)
+    return out
+
+
 @kernel
 def _entropies_from(codes, offsets, weights, i):
     """Contributions of the pairs (i, j), j > i, to both sides of (1)."""
     m, u = codes.shape
     k_i = offsets[i + 1] - offsets[i]
-    entropy, count = np.zeros(offsets[m]), np.zeros(offsets[m])
+    entropy, count = zero_array(offsets[m], np.float64), zero_array(offsets[m], np.float64)
     for j in range(i + 1, m):
         k_j = offsets[j + 1] - offsets[j]
-        table = np.zeros((k_i, k_j))
+        table = zero_array((k_i, k_j), np.float64)
         for p in range(u):
             a, b = codes[i, p], codes[j, p]
             if a >= 0 and b >= 0:
                 table[a, b] += weights[p]
-        rows, columns = np.zeros(k_i), np.zeros(k_j)
-        row_logs, column_logs = np.zeros(k_i), np.zeros(k_j)
+        rows, columns = zero_array(k_i, np.float64), zero_array(k_j, np.float64)
+        row_logs, column_logs = zero_array(k_i, np.float64), zero_array(k_j, np.float64)
         for a in range(k_i):
             for b in range(k_j):
                 x = table[a, b]
@@ -169,7 +225,7 @@ def _overlaps_from(codes, offsets, values, i, out):
     k_i = offsets[i + 1] - offsets[i]
     for j in range(i, m):
         k_j = offsets[j + 1] - offsets[j]
-        table = np.zeros((k_i, k_j))
+        table = zero_array((k_i, k_j), np.float64)
         for p in range(u):
             a, b = codes[i, p], codes[j, p]
             if a >= 0 and b >= 0:
@@ -221,7 +277,7 @@ def _gather_own(labels, offsets, values, groups, rows, out):
 def _scatter(labels, offsets, values, k):
     b = values.shape[1]
     whole = b - b % 4
-    out = np.zeros((k, b))
+    out = zero_array((k, b), np.float64)
     for p in range(labels.shape[0]):
         for j in range(0, whole, 4):
             v0, v1, v2, v3 = values[p, j], values[p, j + 1], values[p, j + 2], values[p, j + 3]

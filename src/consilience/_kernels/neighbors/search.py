@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ..compile.arrays import empty_array, zero_array
 from ..compile.jit import kernel
 from ..compile.vectors import square
 from ..kmeans import many_kmeans, nearest_centers
@@ -300,7 +301,7 @@ def _offer_nearest(block, rows, index, key):
     """Put the pairs of a block in the lists of nearest rows of both their ends."""
     products, lengths, unit, a, b, c, e = block
     last = key.shape[1] - 1
-    worst = np.empty(e - c, np.float32)
+    worst = empty_array(e - c, np.float32)
     for l in range(c, e):
         worst[l - c] = _above(key[l, last] / unit)
     wanted, where = _marks(e - c)
@@ -335,7 +336,7 @@ def _square(rows, i, l):
     return _sparse_square(data, indices, indptr, i, l)
 
 
-@kernel
+@kernel(inline="always")
 def _mark_nearest(length, lengths, products, own, worst, wanted):
     """Which pairs of one row are, by Eq. (1), near enough for one of the two ends."""
     for t in range(lengths.size):
@@ -349,7 +350,7 @@ def _offer_similar(block, rows, spread, index, key):
     products, lengths, unit, a, b, c, e = block
     radius, smallest, mu = spread
     last = key.shape[1] - 1
-    widest, other = np.empty(e - c, np.float32), np.empty(e - c, np.float32)
+    widest, other = empty_array(e - c, np.float32), empty_array(e - c, np.float32)
     wanted, where = _marks(e - c)
     third = mu / 3.0  # s is this times (radius + other + D), in units of the products
     for l in range(c, e):
@@ -401,7 +402,7 @@ def _widest(cost, least_s):
     return _above(np.sqrt(max(2.0 * (cost - np.log(least_s)), 0.0)) + 1e-6)
 
 
-@kernel
+@kernel(inline="always")
 def _mark_similar(length, own_radius, own, third, near, wanted):
     """Which pairs of one row are close enough for one of the two ends.
 
@@ -414,16 +415,16 @@ def _mark_similar(length, own_radius, own, third, near, wanted):
         wanted[t] = (own * s >= D) | (widest[t] * s >= D)  # no quotient: it would take half the time
 
 
-@kernel
+@kernel(inline="always")
 def _marks(count):
     """Two arrays: a mark for each of ``count`` pairs, and room for the places of all marks.
 
     The marks are filled up to whole words of eight.
     """
-    return np.zeros((count + 7) // 8 * 8, np.uint8), np.empty(count, np.int64)
+    return zero_array((count + 7) // 8 * 8, np.uint8), empty_array(count, np.int64)
 
 
-@kernel
+@kernel(inline="always")
 def _marked(wanted, low, where):
     """Put the places of all marks from ``low`` on in ``where``; returns how many.
 
@@ -444,7 +445,7 @@ def _marked(wanted, low, where):
 
 @kernel
 def _squares_dense(X, rows, columns):
-    out = np.empty(rows.size)
+    out = empty_array(rows.size, np.float64)
     for t in range(rows.size):
         out[t] = square(X[rows[t]], X[columns[t]])
     return out
@@ -453,7 +454,7 @@ def _squares_dense(X, rows, columns):
 @kernel
 def _squares_sparse(data, indices, indptr, rows, columns):
     """rows and columns must not be negative: the end of row -1 would come before its beginning."""
-    out = np.empty(rows.size)
+    out = empty_array(rows.size, np.float64)
     for t in range(rows.size):
         out[t] = _sparse_square(data, indices, indptr, rows[t], columns[t])
     return out

@@ -14,8 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..compile.arrays import empty_array, zero_array
 from ..compile.jit import kernel
 from ..compile.plain import sort_inplace, total
+
+#: Labels times objects up to which NumPy writes rows of (1) in no time, and a kernel takes longer to compile.
+_FEW = 2**20
 
 
 class Votes(NamedTuple):
@@ -27,15 +31,53 @@ class Votes(NamedTuple):
     any_missing: bool
 
 
+def dense_rows(
+    codes: np.ndarray,
+    clustering_weights: np.ndarray,
+    cluster_weights: np.ndarray,
+    any_missing: bool,
+    start: int,
+    stop: int,
+    out: np.ndarray,
+) -> None:
+    """Write rows start..stop of (1) into ``out`` (stop - start, u)."""
+    rows = _few_dense_rows if codes.size * codes.shape[1] <= _FEW else _dense_rows
+    rows(codes, clustering_weights, cluster_weights, any_missing, start, stop, out)
+
+
+def _few_dense_rows(
+    codes: np.ndarray,
+    clustering_weights: np.ndarray,
+    cluster_weights: np.ndarray,
+    any_missing: bool,
+    start: int,
+    stop: int,
+    out: np.ndarray,
+) -> None:
+    """The same for few objects; sums are in the order of the kernel."""
+    out[:], weights_in_all = 0.0, 0.0
+    seen = np.zeros_like(out)
+    for code, own, weight in zip(codes, codes[:, start:stop, None], clustering_weights.tolist()):
+        weights_in_all += weight
+        out += np.where(code == own, np.where(own != -1, weight * cluster_weights[own], 0.0), 0.0)
+        if any_missing:
+            seen += np.where((code != -1) & (own != -1), weight, 0.0)
+    if any_missing:
+        np.divide(out, seen, out=out, where=seen > 0)
+        out[seen <= 0] = 0.0
+    else:
+        out /= weights_in_all
+
+
 @kernel
-def dense_rows(codes, clustering_weights, cluster_weights, any_missing, start, stop, out):
+def _dense_rows(codes, clustering_weights, cluster_weights, any_missing, start, stop, out):
     """Write rows start..stop of (1) into ``out`` (stop - start, u).
 
     Cost: O((stop - start) u m), no scratch matrices.
     """
     m, u = codes.shape
     weights_in_all = total(clustering_weights)
-    seen = np.empty(u)
+    seen = empty_array(u, np.float64)
     for p in range(start, stop):
         row = out[p - start]
         row[:] = 0.0
@@ -104,7 +146,7 @@ def fill_rows(votes, members, first, start, stop, entries):
     m, u = codes.shape
     weights_in_all = total(clustering_weights)
     met = np.full(u, -1, np.int64)
-    row = np.zeros(u)
+    row = zero_array(u, np.float64)
     for p in range(start, stop):
         at = indptr[p]
         for i in range(m):
@@ -135,7 +177,7 @@ def fill_rows(votes, members, first, start, stop, entries):
 @kernel
 def mean_overlap(left, right, weights, k_left, k_right, agreement, pairs):
     """Add to ``agreement`` the Jaccard overlap of each object's clusters in two clusterings that saw it."""
-    table = np.zeros((k_left, k_right))
+    table = zero_array((k_left, k_right), np.float64)
     for p in range(left.size):
         if left[p] != -1 and right[p] != -1:
             table[left[p], right[p]] += weights[p]

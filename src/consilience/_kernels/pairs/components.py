@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ..compile.arrays import empty_array
 from ..compile.jit import kernel
 from ..compile.plain import counting
 
@@ -73,7 +74,7 @@ def _search_upper(adjacency, labels):
     u = labels.size
     waiting = counting(u)  # not reached yet, in rising order
     left = u
-    queue = np.empty(u, np.int64)
+    queue = empty_array(u, np.int64)
     count = 0
     while left > 0:
         queue[0] = waiting[0]

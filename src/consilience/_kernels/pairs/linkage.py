@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..compile.arrays import empty_array, zero_array
 from ..compile.jit import kernel
 from ..compile.plain import counting
 
@@ -36,7 +37,7 @@ def _chain(D, sizes, rule, left, right, height):
     """
     u = sizes.size
     active = counting(u)  # the first of these are the groups that are still there, in rising order
-    chain = _Links(np.empty(u, np.int64), np.zeros(u, np.bool_))
+    chain = _Links(empty_array(u, np.int64), zero_array(u, np.bool_))
     length = 0
     for t in range(u - 1):
         there = active[: u - t]
@@ -52,7 +53,7 @@ def _chain(D, sizes, rule, left, right, height):
     return True
 
 
-@kernel
+@kernel(inline="always")
 def _extend(D, active, chain, length):
     """Go on from the chain's end until its last two groups are nearest to each other.
 
@@ -86,7 +87,7 @@ def _extend(D, active, chain, length):
         length += 1
 
 
-@kernel
+@kernel(inline="always")
 def _join(D, sizes, rule, active, x, y):
     """Distances of the groups x and y together become those of x, and y leaves ``active``."""
     nx, ny = sizes[x], sizes[y]
