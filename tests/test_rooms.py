@@ -22,6 +22,12 @@ TAKEN = {
     ("io/_models.py", "kind._from_parts"): "how it is made again",
     ("_kernels/compile/cached.py", "jit._not_kept"): "both files are one: what jit has done so far",
     ("_kernels/compile/cached.py", "jit._NoCache"): "both files are one: what jit has done so far",
+    ("_kernels/compile/jit.py", "cache._cache_file._data_path"): "numba has no other name for it",
+    ("_kernels/compile/store.py", "CompileResult._rebuild"): "numba has no other name for it",
+    (
+        "_kernels/compile/arrays.py",
+        "_allocate(context, builder, signature, arguments)._getvalue",
+    ): "numba has no other name for it",
 }
 
 

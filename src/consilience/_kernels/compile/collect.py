@@ -23,12 +23,7 @@ def write_store(path: Path) -> int:
 def compiled() -> Iterator[store.Kept]:
     """Every kernel that has been imported and is in the cache."""
     for name, kernel in jit.KERNELS.items():
-        cache = getattr(kernel, "_cache", None)
-        if not isinstance(cache, jit._KernelCache):
-            continue
-        file = cache._cache_file
-        for (types, *_), data in file._load_index().items():
-            code = Path(file._data_path(data)).read_bytes()
+        for stamp, types, code in jit.kept_of(kernel):
             # Code that refers to places in memory of this process is of no use to another.
             if tuple(pickle.loads(code)[3].args) == tuple(types) and " at 0x" not in text_of(types):
-                yield store.Kept(name, cache._shipped.stamp, text_of(types), code)
+                yield store.Kept(name, stamp, text_of(types), code)

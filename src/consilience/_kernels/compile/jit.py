@@ -15,7 +15,7 @@ import gc
 import hashlib
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -170,6 +170,14 @@ class _KernelCache(FunctionCache):
                 write(*arguments)
         except OSError as error:  # a full disk, or a folder that has been closed since
             _say_not_kept(f"{self._cache_path} cannot be written to ({error.strerror or error})")
+
+
+def kept_of(kernel: Any) -> Iterator[tuple[str, tuple, bytes]]:
+    """Of everything that is on disk for a kernel: stamp of the sources, types, code."""
+    cache = getattr(kernel, "_cache", None)
+    if isinstance(cache, _KernelCache):
+        for (types, *_), data in cache._cache_file._load_index().items():
+            yield cache._shipped.stamp, types, Path(cache._cache_file._data_path(data)).read_bytes()
 
 
 class _NoCache(NullCache):
