@@ -45,8 +45,8 @@ def test_no_more_than_the_sample_is_brought_here(monkeypatch):
     brought = []
     collect = generation.collect
 
-    def counting(tasks):
-        found = collect(tasks)
+    def counting(tasks, what):
+        found = collect(tasks, what)
         brought.extend(len(pair[0]) for pair in found if isinstance(pair, tuple))
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -67,7 +67,7 @@ def opened(
         source = (open_labels if labels else open_features)(path, index=index)
         for note in source.notes:
             session.note(note)
-        with _bar(session, scheduler):
+        with _phases(session):
             yield source
 
 
@@ -197,10 +197,18 @@ def _scheduler(session: Session, address: str) -> Iterator[None]:
         yield
 
 
-def _bar(session: Session, scheduler: str) -> Any:
-    """Dask's own progress bar, where there is a terminal and no dashboard."""
-    if session.quiet or scheduler != "threads" or not sys.stderr.isatty():
-        return nullcontext()
-    from dask.diagnostics import ProgressBar
+def _phases(session: Session) -> Any:
+    """A bar for each phase of the work on a terminal; elsewhere a line, unless told to be quiet."""
+    from .._base.progress import progress_shown
+    from ..dask.engine import phases_told
 
-    return ProgressBar(minimum=2.0, out=sys.stderr)
+    if session.quiet or sys.stderr.isatty():
+        return progress_shown(False if session.quiet else None)
+    said: list[str] = []
+
+    def say(what: str) -> None:
+        if said[-1:] != [what]:
+            session.say(f"Dask: {what}")
+        said.append(what)
+
+    return phases_told(say)

@@ -42,7 +42,7 @@ from ..consensus import LWGP, CoassociationKMeans, accept
 from ..errors import InputError
 from . import tables
 from .engine import collect
-from .finding import Found
+from .finding import MERGING, Found
 from .graphs import call, in_tree, share
 from .tables import Table
 
@@ -125,7 +125,7 @@ def _about(placer: Placer) -> dict[str, Any]:
 
 def heaviest_table(found: Found, most: int) -> Table:
     """The heaviest distinct rows of all buckets, in the codes of all objects."""
-    few = collect([call(tables.heaviest, bucket, most, found.exponent) for bucket in found.buckets])
+    few = collect([call(tables.heaviest, bucket, most, found.exponent) for bucket in found.buckets], MERGING)
     return tables.heaviest(tables.gathered(few), most, found.exponent)
 
 
@@ -155,7 +155,7 @@ class Sums:
             call(_of_bucket, function, bucket, self.found.exponent, self.offsets, *more)
             for bucket in self.found.buckets
         ]
-        return collect([in_tree(tasks, _added)])[0]
+        return collect([in_tree(tasks, _added)], "adding up distinct rows")[0]
 
 
 def _of_bucket(
@@ -333,6 +333,6 @@ def _numbered(placer: Placer, sums: Sums) -> Placer:
         for held in [share(final)]
         for bucket in sums.found.buckets
     ]
-    most = np.concatenate(collect(parts)).max(axis=0)
+    most = np.concatenate(collect(parts, "adding up distinct rows")).max(axis=0)
     final.most = np.where(most > 0, most, 1.0)
     return final

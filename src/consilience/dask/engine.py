@@ -9,16 +9,20 @@ from __future__ import annotations
 import asyncio
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent import futures as threads
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from typing import Any
 
 from dask.base import get_scheduler
+from dask.callbacks import Callback
 from dask.delayed import Delayed, delayed
+from dask.diagnostics import ProgressBar
 
 import dask
 
+from .._base.progress import progress
 from .._kernels.runtime.memory import available_memory, size
 from ..errors import InputError, NotEnoughMemoryError
 
@@ -58,22 +62,81 @@ def refuse_inside_task() -> None:
         )
 
 
-def collect(tasks: Sequence[Delayed]) -> list[Any]:
-    """The results of tasks; an interrupt cancels those that are running.
+#: What phases are told to, beside bars: the command line's own lines, where there is no terminal.
+_tell: Callable[[str], None] | None = None
+
+
+@contextmanager
+def phases_told(tell: Callable[[str], None]) -> Iterator[None]:
+    """In this block, call ``tell`` with the name of each phase of the work as it begins."""
+    global _tell
+    before, _tell = _tell, tell
+    try:
+        yield
+    finally:
+        _tell = before
+
+
+@contextmanager
+def shown(what: str, tasks: Sequence[Delayed]) -> Iterator[Any]:
+    """A bar for a phase of the work, whose ``update`` counts finished tasks.
+
+    Where Dask's ProgressBar is in use, the name of the phase is written above its bar instead.
+    """
+    if _tell is not None:
+        _tell(f"{what} ({len(tasks)} {'task' if len(tasks) == 1 else 'tasks'})")
+    others = [one for one in map(_file_of_bar, Callback.active) if one is not None]
+    for file in others:
+        print(f"{what}:", file=file, flush=True)
+    if others or len(tasks) < 2:
+        yield None
+        return
+    with progress(total=len(tasks), what=what, unit="task") as bar:
+        yield bar
+
+
+def _file_of_bar(callbacks: Any) -> Any:
+    """Where a ProgressBar of Dask writes to; None for other callbacks."""
+    for own in callbacks:
+        if isinstance(bar := getattr(own, "__self__", None), ProgressBar):
+            return getattr(bar, "_file", None)
+    return None
+
+
+@contextmanager
+def counted_by(bar: Any, tasks: Sequence[Delayed]) -> Iterator[None]:
+    """Count tasks that a scheduler of this process finishes."""
+    if bar is None:
+        yield
+        return
+    keys = {task.key for task in tasks}
+    with Callback(posttask=lambda key, *_: bar.update(key in keys)):
+        yield
+
+
+def collect(tasks: Sequence[Delayed], what: str) -> list[Any]:
+    """The results of tasks of a phase, ``what``; an interrupt cancels those that are running.
 
     If workers were lost with what tasks need, the tasks are requested again: from what is left, or from the
     start.
     """
     tasks = list(tasks)
     client = active_client()
-    if client is None:
-        return list(dask.compute(*tasks))
+    with shown(what, tasks) as bar:
+        if client is None:
+            with counted_by(bar, tasks):
+                return list(dask.compute(*tasks))
+        return _collect_there(client, tasks, bar)
+
+
+def _collect_there(client: Any, tasks: list[Delayed], bar: Any) -> list[Any]:
+    """:func:`collect` on a client."""
     for attempt in range(_ATTEMPTS):
         if attempt:  # under new names: the client remembers the failure of the previous ones
             tasks = [delayed(itself, pure=False, traverse=False)(task) for task in tasks]
         futures = client.compute(tasks)
         try:
-            return _gathered(client, futures)
+            return _gathered(client, futures, bar)
         except CancelledError as error:
             client.cancel(futures, force=True)
             if client.status != "running":
@@ -95,7 +158,7 @@ def itself(thing: Any) -> Any:
     return thing
 
 
-def _gathered(client: Any, futures: list[Any]) -> list[Any]:
+def _gathered(client: Any, futures: list[Any], bar: Any) -> list[Any]:
     """The results of futures; an error if no worker can run a task for too long.
 
     Dask itself would wait forever.
@@ -103,8 +166,11 @@ def _gathered(client: Any, futures: list[Any]) -> list[Any]:
     pending = asyncio.run_coroutine_threadsafe(
         client.gather(futures, asynchronous=True), client.loop.asyncio_loop
     )
-    idle_since = None
+    idle_since, finished = None, 0
     while not threads.wait([pending], timeout=_LOOK).done:
+        if bar is not None and not bar.disable:
+            before, finished = finished, sum(one.status == "finished" for one in futures)
+            bar.update(finished - before)
         workers = list(client.scheduler_info(n_workers=-1)["workers"].values())
         if any(_is_at_work(worker) for worker in workers):
             idle_since = None

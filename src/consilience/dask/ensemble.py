@@ -226,7 +226,7 @@ def counted(collection: Any, what: str) -> tuple[int, ...]:
         f"{f'the first column of {what}' if frame else what} counts them. {what}.compute_chunk_sizes() of an "
         "array, or frame.to_dask_array(lengths=True), beforehand tells them.",
     )
-    return tuple(collect([call(len, block) for block in blocks]))
+    return tuple(collect([call(len, block) for block in blocks], "counting rows"))
 
 
 def made_by_members(ensemble: DaskEnsemble, indexes: list[Delayed] | None) -> None:

@@ -141,7 +141,7 @@ def write_blocks(
     called: Sequence[Any] = [None] * len(own) if names is None else names
     digits = max(5, len(str(len(own))))
     paths = [os.path.join(os.path.abspath(folder), f"part-{i:0{digits}d}.parquet") for i in range(len(own))]
-    return sum(collect([call(_write, *block) for block in zip(paths, own, sure, called)]))
+    return sum(collect([call(_write, *block) for block in zip(paths, own, sure, called)], "writing labels"))
 
 
 def check_folder(folder: str) -> None:

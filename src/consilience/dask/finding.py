@@ -29,6 +29,8 @@ from .tables import Table
 if TYPE_CHECKING:
     from .ensemble import DaskEnsemble
 
+#: Phases of the work, as bars and the command line name them.
+FINDING, MERGING, DIVIDING = (f"{what} distinct rows" for what in ("finding", "merging", "dividing"))
 #: Bytes of a value that is not a number: the value and the reference to it.
 _OBJECT = 70
 #: Distinct rows of a bucket, if all distinct rows are too many for one place.
@@ -83,9 +85,10 @@ def find_distinct(ensemble: DaskEnsemble, *, remember: bool) -> Found:
     make = tables.table_and_places if remember else tables.table_of
     parts_of = zip(ensemble.blocks(), weights, ensemble.declared())
     tasks = [call(make, block, own, found.exponent, said) for block, own, said in parts_of]
-    pairs = keep(tasks) if remember else []
-    parts = [call(getitem, pair, 0) for pair in pairs] if remember else keep(tasks)
-    facts = collect([call(_facts, part) for part in parts])
+    finding = "labeling rows" if ensemble._keep_places else FINDING
+    pairs = keep(tasks, finding) if remember else []
+    parts = [call(getitem, pair, 0) for pair in pairs] if remember else keep(tasks, finding)
+    facts = collect([call(_facts, part) for part in parts], finding)
     found.lengths = tuple(n for n, _, _ in facts)
     _say_lengths(ensemble)
     sizes = [size for _, size, _ in facts]
@@ -93,14 +96,14 @@ def find_distinct(ensemble: DaskEnsemble, *, remember: bool) -> Found:
         raise InputError("labels has no objects: every block is empty. Give at least two rows.")
     while len(parts) > 1 and max(sizes) <= found.limit and _merge_fits(sizes, ensemble.n_clusterings):
         groups = [parts[a : a + FAN_IN] for a in range(0, len(parts), FAN_IN)]
-        parts = keep(call(tables.merged, group) for group in groups)
-        sizes = collect([call(_size, part) for part in parts])
+        parts = keep((call(tables.merged, group) for group in groups), MERGING)
+        sizes = collect([call(_size, part) for part in parts], MERGING)
     if len(parts) == 1 and sizes[0] <= found.limit:
-        (table,) = collect(parts)
+        (table,) = collect(parts, MERGING)
         _bring(found, table, ensemble)
         if remember:
             held = share(found.whole)
-            found.positions = keep(call(_positions, pair, held) for pair in pairs)
+            found.positions = keep((call(_positions, pair, held) for pair in pairs), "placing objects")
     else:
         _deal(found, parts, sizes, ensemble)
     return found
@@ -128,7 +131,7 @@ def _bring(found: Found, table: Table, ensemble: DaskEnsemble) -> None:
 
 def _deal(found: Found, parts: list[Delayed], sizes: list[int], ensemble: DaskEnsemble) -> None:
     """Deal distinct rows that no single place can hold to buckets by their content."""
-    facts = collect([call(_categories, part) for part in parts])
+    facts = collect([call(_categories, part) for part in parts], MERGING)
     found.categories, numbers = tables.united([own for own, _, _ in facts])
     _check_filled(found.categories, ensemble)
     starts = np.cumsum([0, *(n for _, n, _ in facts)])
@@ -138,9 +141,9 @@ def _deal(found: Found, parts: list[Delayed], sizes: list[int], ensemble: DaskEn
         for part, own, start in zip(parts, numbers, starts)
     ]
     found.buckets = keep(
-        call(tables.gathered, [call(getitem, one, b) for one in dealt]) for b in range(count)
+        (call(tables.gathered, [call(getitem, one, b) for one in dealt]) for b in range(count)), DIVIDING
     )
-    summary = collect([call(_bucket_facts, bucket, found.exponent) for bucket in found.buckets])
+    summary = collect([call(_bucket_facts, bucket, found.exponent) for bucket in found.buckets], DIVIDING)
     found.size, found.weight = sum(size for size, *_ in summary), float(sum(w for _, w, *_ in summary))
     for _, _, unseen, first in summary:
         if unseen:
@@ -195,7 +198,7 @@ def _look_at_weights(weights: list[Any]) -> int | None:
     """Check the weights, and return the exponent below which they are cut to limbs."""
     if all(own is None for own in weights):
         return None
-    found = collect([call(_weight_facts, own) for own in weights])
+    found = collect([call(_weight_facts, own) for own in weights], "looking at weights")
     low, high = min(f[0] for f in found), max(f[1] for f in found)
     n = sum(f[4] for f in found)
     if n:

@@ -197,7 +197,7 @@ class Rows:
 
     def _gathered(self, tasks: list[Delayed]) -> Features:
         """The results of tasks on blocks, as features."""
-        found = [pair for pair in collect(tasks) if len(pair[0])]
+        found = [pair for pair in collect(tasks, "drawing a sample") if len(pair[0])]
         parts = [pair[0] for pair in found]
         if hasattr(parts[0], "iloc"):
             import pandas

@@ -26,11 +26,40 @@ import dask
 
 from .._base.parameters import listed
 from ..errors import InputError
-from .engine import active_client, client_in_force, itself
+from .engine import active_client, client_in_force, counted_by, itself, shown
 
 MOST_IN_GRAPH = 10**6
 #: Number of tables that one task merges.
 FAN_IN = 4
+#: What dashboards call tasks, by the name of their function; others have that name.
+WORDS = {
+    "_pick": "draw-sample",
+    "_rows_at": "take-rows",
+    "_label": "label-rows",
+    "_label_once": "label-rows",
+    "_predict": "predict-rows",
+    "table_of": "find-distinct-rows",
+    "table_and_places": "find-distinct-rows",
+    "_facts": "find-distinct-rows",
+    "merged": "merge-distinct-rows",
+    "_size": "merge-distinct-rows",
+    "dealt": "divide-distinct-rows",
+    "gathered": "divide-distinct-rows",
+    "_positions": "place-objects",
+    "_find": "place-objects",
+    "_place": "place-objects",
+    "_confidence": "confidence",
+    "_shares": "shares",
+    "_of_bucket": "add-up-distinct-rows",
+    "_added": "add-up-distinct-rows",
+    "_pairs": "count-pairs-of-labels",
+    "_merged": "count-pairs-of-labels",
+    "_read": "read-parquet",
+    "_read_labels": "read-parquet",
+    "_read_names": "read-names",
+    "_write": "write-labels",
+    "_framed": "frame-of-labels",
+}
 
 
 class Scattered:
@@ -100,6 +129,8 @@ def _is_there(future: Any, client: Any) -> bool:
 def call(function: Callable[..., Any], *arguments: Any, key: str | None = None) -> Delayed:
     """One task, named ``key`` or by a unique name; lists of tasks among the arguments are waited for."""
     make = delayed(function, pure=False, traverse=False)
+    if key is None and (words := WORDS.get(function.__name__)):
+        key = f"{words}-{_unique()}"
     scattered = [one for one in arguments if isinstance(one, Scattered)]
     if not scattered:
         return make(*arguments, dask_key_name=key)
@@ -113,12 +144,16 @@ def call(function: Callable[..., Any], *arguments: Any, key: str | None = None) 
     return Delayed(own, HighLevelGraph({**there.dask.layers, own: layer}, there.dask.dependencies))
 
 
-def keep(tasks: Iterable[Delayed]) -> list[Delayed]:
-    """The same tasks, whose results stay where they were made as long as any graph of these tasks exists."""
+def keep(tasks: Iterable[Delayed], what: str) -> list[Delayed]:
+    """The same tasks, whose results stay where they were made as long as any graph of these tasks exists.
+
+    what : the phase of the work that they are.
+    """
     tasks = list(tasks)
-    kept = list(dask.persist(*tasks))
     if active_client() is None:
-        return kept
+        with shown(what, tasks) as bar, counted_by(bar, tasks):
+            return list(dask.persist(*tasks))
+    kept = list(dask.persist(*tasks))
     name = f"kept-{_unique()}"
     keys = [f"{name}-{i}" for i in range(len(tasks))]
     take = delayed(itself, pure=False, traverse=False)

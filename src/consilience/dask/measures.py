@@ -44,7 +44,7 @@ def pairs_of(both: Mapping[str, Any], sample_weight: Any = None) -> Pairs:
             )
     blocks = [_blocks(name, vector, first, labels) for name, vector in given.items()]
     tasks = [call(_pairs, *block) for block in zip(*blocks)]
-    return collect([in_tree(tasks, _merged)])[0]
+    return collect([in_tree(tasks, _merged)], "counting pairs of labels")[0]
 
 
 def _blocks(name: str, vector: Any, first: str, like: Any) -> list[Any]:
