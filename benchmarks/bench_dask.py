@@ -1,4 +1,4 @@
-"""Dask on two processes: labels and features to consensus labels, from 10^6 to 10^8 objects, and beyond.
+"""Dask on two processes: labels and features to consensus labels, from 10^6 to 10^8 objects.
 
 Everything is made inside the tasks, so that no data are moved to the workers. Each case is one command, and
 stores what it measured in results/dask.csv (the last measurement of a case counts):
@@ -9,9 +9,8 @@ stores what it measured in results/dask.csv (the last measurement of a case coun
     python -m benchmarks.bench_dask features 1e7       # 16 features each: ConsensusClustering(12), then all
                                                        labels
     python -m benchmarks.bench_dask overhead 1e6       # against one process that does the same
-    python -m benchmarks.bench_dask model              # the table "10^9 and beyond", from what is stored
-    python -m benchmarks.bench_dask page               # write both tables of docs/dask.md, from what is
-                                                       stored
+    python -m benchmarks.bench_dask kmeans 2e6         # ten k-means members of Parquet files, beside dask-ml
+    python -m benchmarks.bench_dask page               # write the table of docs/dask.md, from what is stored
 
 ``python -m benchmarks dask`` runs the smallest of them.
 """
@@ -58,6 +57,7 @@ FIELDS = (
     "ratio",
     "load",
     "cores",
+    "ari",
 )
 
 
@@ -119,11 +119,18 @@ def _worker_facts() -> tuple[float, int]:
 class Cluster:
     """Two processes of one thread, and what they took."""
 
+    def __init__(self, memory: str = "4GB"):
+        self.memory = memory
+
     def __enter__(self) -> Cluster:
         import distributed
 
         self.cluster = distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit="4GB"
+            n_workers=2,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=None,
+            memory_limit=self.memory,
         )
         self.client = distributed.Client(self.cluster)
         self.client.run(_warm)
@@ -291,7 +298,142 @@ def overhead_case(n: int) -> dict[str, Any]:
     return _store({"case": "overhead", "n": n, "seconds": seconds, "ratio": seconds / alone, **facts})
 
 
-# 10^9 and beyond
+def files_case(n: int, rounds: int = 2) -> dict[str, Any]:
+    """Ten k-means members of n x 16 features in Parquet files, with a text index, and who else clusters them.
+
+    On two processes, without a client, and in memory; beside dask-ml's KMeans on two processes (random
+    starts, 20 iterations), if it is installed, and MiniBatchKMeans in memory, reading included. In turn, so
+    that all have the same load: what is kept is the smallest of each. CPU seconds are those of workers and
+    client. ``ratio`` is CPU over that of two processes.
+    """
+    import warnings
+
+    warnings.simplefilter("ignore")
+    folder = tempfile.mkdtemp(prefix="bench_dask_")
+    try:
+        _write_features(folder, n)
+        truth = np.concatenate([_blobs(n // 20, i)[1] for i in range(20)])
+        found: dict[str, list[dict[str, Any]]] = {}
+        for _ in range(rounds):
+            for name, run in _CLUSTERERS.items():
+                try:
+                    facts, labels = run(folder)
+                except ImportError as error:
+                    print(f"{name}: {error}")
+                    continue
+                agreement = _ari(truth, labels)
+                print(f"{name}: {facts}, ARI {agreement:.2f}, load {os.getloadavg()[0]:.1f}", flush=True)
+                found.setdefault(name, []).append({**facts, "ari": agreement})
+    finally:
+        shutil.rmtree(folder)
+    best = {
+        name: {field: min(run[field] for run in runs) for field in runs[0]} for name, runs in found.items()
+    }
+    ours = best["kmeans"]["cpu_workers"] + best["kmeans"]["cpu_client"]
+    for name, facts in best.items():
+        ratio = (facts["cpu_workers"] + facts["cpu_client"]) / ours
+        stored = _store({"case": name, "n": n, "blocks": 20, "ratio": ratio, **facts})
+    return stored
+
+
+def _ari(truth: np.ndarray, labels: Any) -> float:
+    import consilience as cs
+
+    return float(cs.metrics.ari(truth, np.asarray(labels)))
+
+
+def _blobs(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Eight blobs in 16 dimensions, and which each row is of."""
+    centers = np.random.default_rng(5).normal(scale=3.0, size=(8, D)).astype(np.float32)
+    rng = np.random.default_rng([2, seed])
+    truth = rng.integers(0, 8, n)
+    return centers[truth] + rng.standard_normal((n, D), dtype=np.float32), truth
+
+
+def _write_features(folder: str, n: int) -> None:
+    import pandas as pd
+
+    for i in range(20):
+        X, _ = _blobs(n // 20, i)
+        names = pd.Index([f"c{j}" for j in range(i * len(X), (i + 1) * len(X))], name="customer")
+        frame = pd.DataFrame(X, columns=[f"f{j}" for j in range(D)], index=names)
+        frame.to_parquet(os.path.join(folder, f"part.{i:03d}.parquet"))
+
+
+def _members() -> Any:
+    import consilience as cs
+
+    return cs.ConsensusClustering(8, generator="kmeans", n_clusterings=10, random_state=0)
+
+
+def _timed(work: Any, cluster: Cluster | None = None) -> tuple[dict[str, Any], Any]:
+    start, cpu = time.perf_counter(), time.process_time()
+    before = cluster.facts() if cluster else {}
+    labels = work()
+    facts = {"seconds": time.perf_counter() - start, "cpu_client": time.process_time() - cpu}
+    after = cluster.facts() if cluster else {}
+    facts["cpu_workers"] = after.get("cpu_workers", 0.0) - before.get("cpu_workers", 0.0)
+    return {**facts, "peak_worker": after.get("peak_worker", 0)}, labels
+
+
+def _here(folder: str) -> tuple[dict[str, Any], Any]:
+    import dask.dataframe as dd
+
+    _members().fit(np.asarray(_blobs(3000, 0)[0]))
+    return _timed(lambda: _members().fit(dd.read_parquet(folder)).labels_.compute())
+
+
+def _there(folder: str) -> tuple[dict[str, Any], Any]:
+    import dask.array as da
+    import dask.dataframe as dd
+
+    with Cluster(memory="1GB") as cluster:
+        small = da.from_array(_blobs(3000, 0)[0], chunks=(300, -1))
+        _members().fit(small).labels_.compute()
+        return _timed(lambda: _members().fit(dd.read_parquet(folder)).labels_.compute(), cluster)
+
+
+def _in_memory(folder: str) -> tuple[dict[str, Any], Any]:
+    import pandas as pd
+
+    return _timed(lambda: _members().fit(pd.read_parquet(folder).to_numpy()).labels_)
+
+
+def _of_dask_ml(folder: str) -> tuple[dict[str, Any], Any]:
+    import dask.array as da
+    import dask.dataframe as dd
+    from dask_ml.cluster import KMeans
+
+    def work(X: Any) -> Any:
+        return KMeans(8, init="random", max_iter=20, random_state=0).fit(X).labels_.compute()
+
+    with Cluster(memory="2GB") as cluster:
+        work(da.from_array(_blobs(3000, 0)[0], chunks=(300, -1)))
+        return _timed(lambda: work(dd.read_parquet(folder).to_dask_array(lengths=True)), cluster)
+
+
+def _of_batches(folder: str) -> tuple[dict[str, Any], Any]:
+    import pandas as pd
+    from sklearn.cluster import MiniBatchKMeans
+    from threadpoolctl import threadpool_limits
+
+    def work() -> np.ndarray:
+        with threadpool_limits(1):  # threads that wait for each other would count as work
+            return MiniBatchKMeans(8, random_state=0).fit_predict(pd.read_parquet(folder).to_numpy())
+
+    return _timed(work)
+
+
+_CLUSTERERS = {
+    "kmeans": _there,
+    "kmeans, no client": _here,
+    "kmeans, in memory": _in_memory,
+    "dask-ml KMeans": _of_dask_ml,
+    "MiniBatchKMeans, in memory": _of_batches,
+}
+
+
+# What is kept
 # --------------------------------------------------------------------------------------------------
 
 
@@ -305,61 +447,6 @@ def stored() -> dict[tuple[str, int], dict[str, float]]:
         (row["case"], int(float(row["n"]))): {k: float(v) for k, v in row.items() if k != "case" and v != ""}
         for row in rows
     }
-
-
-def predicted(
-    measured: dict[str, float], n: float, workers: int, *, network: float = 1e9, block: float = 1e6
-) -> dict[str, Any]:
-    """What n x 20 labels take on so many workers, from one measured run of two.
-
-    work        CPU seconds a row, in the workers, over the workers                                        (1)
-    scheduler   CPU seconds a task, for some 4.7 tasks a block (table, facts, a third of a merge, place,
-                label) (2)
-    tables      bytes of the blocks' tables, of which all but 1 / workers are moved in the first merge, and a
-                quarter in each that follows; over ``network`` bytes a second for each pair of workers     (3)
-    broadcast   the distinct rows with their labels to every worker, through the client's link             (4)
-    consensus   CPU seconds on the client, which grow with the distinct rows alone                         (5)
-
-    The distinct rows grow as the square root of n beyond what was measured: blobs have grown by .4 to .5 (see
-    the text).
-    """
-    growth = max(1.0, (n / measured["n"]) ** 0.5)
-    u, blocks = measured["u"] * growth, n / block
-    tasks = blocks * 4.7
-    moved = blocks * min(u, block) * measured["row_bytes"] * (1 - 1 / workers) * 4 / 3
-    work = measured["cpu_workers"] / measured["n"] * n / workers
-    scheduler = tasks * measured["seconds_per_task"]
-    tables = moved / (network * max(1, workers / 2))
-    broadcast = u * (measured["row_bytes"] + 24) * workers / network
-    consensus = measured["seconds_consensus"] * growth
-    parts = {
-        "work": work,
-        "scheduler": scheduler,
-        "tables": tables,
-        "broadcast": broadcast,
-        "consensus": consensus,
-    }
-    # Work overlaps with the scheduler and with transfers; the consensus and the broadcast wait for all of it.
-    seconds = max(work, scheduler, tables) + broadcast + consensus
-    return {
-        "objects": f"{n:,.0f}",
-        "workers": workers,
-        "tasks": f"{tasks:,.0f}",
-        "moved, GB": f"{(moved + u * (measured['row_bytes'] + 24) * workers) / 1e9:.1f}",
-        "minutes": f"{seconds / 60:.1f}",
-        "bottleneck": max(parts, key=lambda name: parts[name]),
-    }
-
-
-def model_table() -> list[dict[str, Any]]:
-    """The table of docs/dask.md, from the largest stored run of labels."""
-    found = stored()
-    sizes = [n for case, n in found if case in ("labels", "written")]
-    if not sizes:
-        sys.exit("No run of labels is stored yet: run 'python -m benchmarks.bench_dask labels 1e6' first.")
-    largest = max(sizes)
-    measured = {**found.get(("labels", largest), {}), **found.get(("written", largest), {})}
-    return [predicted(measured, n, workers) for n in (1e9, 1e10) for workers in (16, 32, 64, 128, 256)]
 
 
 def rows_of(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -381,13 +468,32 @@ def rows_of(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+#: What the page shows, in its order, by case and its own words.
+SHOWN = {
+    "labels": "labels",
+    "kmeans": "ten k-means, two workers",
+    "kmeans, no client": "ten k-means, threads",
+    "kmeans, in memory": "ten k-means, in memory",
+    "dask-ml KMeans": "one KMeans of dask-ml, two workers",
+    "MiniBatchKMeans, in memory": "one MiniBatchKMeans, in memory",
+}
+
+
 def page(text: str) -> str:
-    """docs/dask.md with its two tables as stored."""
-    found = [
-        {"case": case, "n": n, **row}
-        for (case, n), row in sorted(stored().items(), key=lambda cell: cell[0][1])
+    """docs/dask.md with its table as stored: the largest run of each case."""
+    largest = {case: (n, row) for (case, n), row in sorted(stored().items(), key=lambda cell: cell[0][1])}
+    rows = [
+        {
+            "what": words,
+            "objects": f"{n:,}",
+            "CPU seconds": f"{row['cpu_workers'] + row['cpu_client']:.1f}",
+            "GB a worker": f"{row['peak_worker'] / 1e9:.2f}" if row["peak_worker"] else "",
+        }
+        for case, words in SHOWN.items()
+        if case in largest
+        for n, row in [largest[case]]
     ]
-    return between(between(text, "figures", table(rows_of(found))), "model", table(model_table()))
+    return between(text, "figures", table(rows))
 
 
 CASES = {
@@ -395,6 +501,7 @@ CASES = {
     "written": functools.partial(labels_case, written=True),
     "features": features_case,
     "overhead": overhead_case,
+    "kmeans": files_case,
 }
 
 
@@ -403,9 +510,7 @@ def run() -> list[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["model"]:
-        print(table(model_table()))
-    elif sys.argv[1:] == ["page"]:
+    if sys.argv[1:] == ["page"]:
         PAGE.write_text(page(PAGE.read_text("utf-8")), "utf-8")
     elif len(sys.argv) == 3 and sys.argv[1] in CASES:
         print(f"{platform.machine()}, {os.cpu_count()} cores")
