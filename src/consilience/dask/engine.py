@@ -99,7 +99,7 @@ def _file_of_bar(callbacks: Any) -> Any:
     """Where a ProgressBar of Dask writes to; None for other callbacks."""
     for own in callbacks:
         if isinstance(bar := getattr(own, "__self__", None), ProgressBar):
-            return getattr(bar, "_file", None)
+            return vars(bar).get("_file")
     return None
 
 

@@ -85,7 +85,7 @@ def find_distinct(ensemble: DaskEnsemble, *, remember: bool) -> Found:
     make = tables.table_and_places if remember else tables.table_of
     parts_of = zip(ensemble.blocks(), weights, ensemble.declared())
     tasks = [call(make, block, own, found.exponent, said) for block, own, said in parts_of]
-    finding = "labeling rows" if ensemble._keep_places else FINDING
+    finding = "labeling rows" if ensemble.base_models is not None else FINDING
     pairs = keep(tasks, finding) if remember else []
     parts = [call(getitem, pair, 0) for pair in pairs] if remember else keep(tasks, finding)
     facts = collect([call(_facts, part) for part in parts], finding)
