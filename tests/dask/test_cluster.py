@@ -103,11 +103,11 @@ def test_the_loss_of_all_workers_changes_nothing_but_the_time(mortal, monkeypatc
 def test_tasks_whose_results_are_lost_are_asked_for_again(client, monkeypatch):
     gathered, lost = engine._gathered, []
 
-    def losing(client, futures):
+    def losing(client, futures, bar):
         if len(lost) < 3:
             lost.append(len(futures))
             client.cancel(futures, force=True)
-        return gathered(client, futures)
+        return gathered(client, futures, bar)
 
     monkeypatch.setattr(engine, "_gathered", losing)
     labels, _ = planted(6, n=400, m=6)

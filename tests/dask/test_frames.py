@@ -60,6 +60,16 @@ def test_so_do_those_of_a_consensus(tmp_path):
     pd.testing.assert_frame_equal(found.compute(), expected, check_index_type=False, check_names=False)
 
 
+def test_the_model_in_memory_is_saved_and_framed(tmp_path):
+    params = {"generator": "kmeans", "n_clusterings": 3, "random_state": 0}
+    model = cs.ConsensusClustering(3, **params).fit(stored(FEATURES, tmp_path / "features"))
+    local = model.to_local()
+    assert len(local.to_frame()) == local.method_.distinct_.n_samples
+    local.save(tmp_path / "model.consilience")
+    loaded = cs.load(tmp_path / "model.consilience")
+    np.testing.assert_array_equal(loaded.predict(FEATURES), model.labels_.compute())
+
+
 def test_rows_of_an_array_have_positions():
     import dask.array as da
 

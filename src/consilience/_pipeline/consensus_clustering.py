@@ -263,8 +263,14 @@ class BasePipeline(
         if not counted.all():
             rows = _nearest(everything.X, features.X)
             self.labels_, self.confidence_ = self.labels_[rows], self.confidence_[rows]
-        remember(self, everything, rows, RowKeys.of(everything.X, n_jobs=self.n_jobs))
-        self._sample_names, self._library = everything.sample_names, library_of(X)
+        remember(
+            self,
+            everything,
+            rows,
+            keys=RowKeys.of(everything.X, n_jobs=self.n_jobs),
+            sample_names=everything.sample_names,
+            library=library_of(X),
+        )
         if is_auto(self._method()[0]) and must_link is None and self.min_cluster_size is None:
             self._warn_of_instability()
         return self

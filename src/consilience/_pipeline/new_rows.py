@@ -41,6 +41,8 @@ class PlacesRows:
     _dtype: np.dtype
     _feature_names: list[str] | None
     _rows_of_ensemble: Any
+    _sample_names: list[Any] | None
+    _library: str | None
     n_features_in_: int
 
     def predict(self, X: Any) -> np.ndarray:
@@ -210,11 +212,21 @@ def label(model: PlacesRows, X: Any, *, reach: bool = False) -> Labeled:
 
 
 def remember(
-    model: PlacesRows, features: Features, rows_of_ensemble: np.ndarray | None, keys: RowKeys | None = None
+    model: PlacesRows,
+    features: Features,
+    rows_of_ensemble: np.ndarray | None,
+    *,
+    keys: RowKeys | None = None,
+    sample_names: list[Any] | None = None,
+    library: str | None = None,
 ) -> None:
-    """Keep of the rows of fit what labels new ones: their type and names, and which objects they are."""
+    """Keep of the rows of fit what labels new ones: their type and names, and which objects they are.
+
+    library : of the data frame that they came in.
+    """
     model._keys, model._dtype, model._feature_names = keys, features.X.dtype, features.feature_names
     model._rows_of_ensemble = rows_of_ensemble
+    model._sample_names, model._library = sample_names, library
 
 
 def features_of(model: PlacesRows) -> list[str] | None:
