@@ -9,7 +9,7 @@ WORKERS ?= auto
 .PHONY: help demo test test-slow register test-register coverage test-kernels test-oldest lint types bench bench-compare which-method growth pictures docs docs-test changelog wheel wheels fuzz browser reproduce clean
 
 help:
-	@echo "make demo    the default and five published systems beside k-means on bundled data"
+	@echo "make demo    the five published systems on problems like those of their papers, beside k-means"
 	@echo "make test    lint, types and the tests (minutes)"
 	@echo "make test-slow  what make test leaves out: slow tests, and many more random examples (before a release)"
 	@echo "make register  write what follows from a new line in src/consilience/_register.py"
