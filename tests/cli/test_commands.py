@@ -205,6 +205,8 @@ def test_parameters_reach_the_method(folder, run):
         "ensemble.csv",
         "-k",
         "3",
+        "--method",
+        "evidence-accumulation",
         "--method-param",
         "linkage=complete",
         "--json",

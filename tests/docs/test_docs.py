@@ -73,7 +73,7 @@ def test_what_is_imported_is_declared():
         *(one for name, extra in extras.items() if name not in ("test", "dev") for one in extra),
     ]
     names = {re.match(r"[\w-]+", one).group() for one in declared}
-    names.add("typing_extensions")  # for type checkers alone, which bring it
+    names |= {"typing_extensions", "llvmlite"}  # the first for type checkers, which bring it; numba the other
     assert imported_packages() - {"sklearn" if name == "scikit-learn" else name for name in names} == set()
     assert "version" in project["dynamic"]  # __version__ is the one place
 

@@ -74,7 +74,7 @@ COMMANDS = {
     "metric subspaces": ["cluster", "features.npz", "-k", "30", "-g", "metric-subspace", "-n", "100"],
     "landmarks": ["generate", "features.npz", "-n", "400", "-g", "landmarks"],
     "generate": ["generate", "features.npz", "-n", "2000", "-g", "bagging", "-k", "60"],
-    "evidence accumulation": ["consensus", "labels.npz", "-k", "5"],
+    "evidence accumulation": ["consensus", "labels.npz", "-k", "5", "-m", "evidence-accumulation"],
     "spce": ["consensus", "labels.npz", "-k", "5", "-m", "spce"],
     "sccabg": ["consensus", "labels.npz", "-k", "5", "-m", "sccabg"],
     "rsec": ["consensus", "labels.npz", "-k", "5", "-m", "rsec"],

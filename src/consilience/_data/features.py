@@ -15,7 +15,7 @@ from .._kernels.labels.distinct import row_hashes
 from .._kernels.runtime.floats import as_floats
 from ..errors import ConsilienceError, InputError, InputTypeError
 from .containers import refuse_foreign, shown, unrolled
-from .frames import as_array, as_frame, row_names
+from .frames import as_array, as_frame, in_order_of, row_names
 from .mixed import is_gap, refuse_columns
 
 __all__ = ["Features"]
@@ -89,7 +89,7 @@ class Features:
             self.feature_names = [str(name) for name in names]
         if sample_weight is not None:
             check_not_of_columns(sample_weight, (n, d), "sample_weight")
-            self.sample_weight = check_weights(sample_weight, n)
+            self.sample_weight = check_weights(in_order_of(self.sample_names, sample_weight), n)
 
     X: Any
     sample_names: list[Any] | None
@@ -289,7 +289,7 @@ def _from_array(X: Any) -> np.ndarray:
 
 def _lengths(X: Any) -> str:
     """Which rows of a list differ in length."""
-    found = [len(row) if hasattr(row, "__len__") else 1 for row in X]
+    found = [len(row) if hasattr(row, "__len__") and not sp.issparse(row) else 1 for row in X]
     j = next((j for j, length in enumerate(found) if length != found[0]), None)
     return "" if j is None else f": {found[0]} in row 0, {found[j]} in row {j}"
 

@@ -38,6 +38,16 @@ def row_names(data: Any) -> list[Any] | None:
     return None if index is None or type(index).__name__ == "RangeIndex" else list(index)
 
 
+def in_order_of(names: list[Any] | None, values: Any) -> Any:
+    """A pandas object in the order of the objects, if it names the same in another order; else as given."""
+    own = row_names(values) if hasattr(values, "loc") else None
+    if names is None or own is None or own == names or len(own) != len(names) or set(own) != set(names):
+        return values
+    if len(set(own)) < len(own):
+        return values
+    return values.loc[names]
+
+
 def library_of(data: Any) -> str | None:
     """The library of a data frame; None if it is not a data frame."""
     frame = as_frame(data)

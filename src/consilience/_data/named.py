@@ -11,6 +11,7 @@ import numpy as np
 
 from .._base.names import check_count, check_unique
 from .._base.parameters import check_weights
+from .frames import in_order_of
 
 
 class NamedClusterings(ABC):
@@ -91,7 +92,7 @@ class NamedObjects(NamedClusterings):
             self._sample_names = check_count(names, self.n_samples, "sample_names", "objects")
         check_unique(self._sample_names, "sample name", "rename the rows or drop the copies")
         if weights is not None:
-            self._weights = check_weights(weights, self.n_samples)
+            self._weights = check_weights(in_order_of(self._sample_names, weights), self.n_samples)
 
     def _of_rows(self, rows: np.ndarray) -> tuple[list[Any] | None, np.ndarray | None]:
         """Names and weights of some objects."""

@@ -44,7 +44,7 @@ from .._base.progress import progress_shown
 from .._base.rng import draw_seeds
 from .._data.ensemble import Ensemble
 from .._data.features import Features, as_features
-from .._data.frames import library_of
+from .._data.frames import in_order_of, library_of
 from .._data.plausibility import question_features
 from .._kernels.labels.distinct import RowKeys
 from .._kernels.runtime.memory import refusing
@@ -131,6 +131,8 @@ class BasePipeline(
         How sure the base clusterings are of each object's cluster, in [0, 1]. It is not a probability.
     membership_ : array (n_samples, n_clusters)
         Share of each cluster in every object; the shares of an object add up to 1. Computed when asked for.
+    sample_names_ : list or None
+        Names of the objects: the index of the data frame given to :meth:`fit`, else None.
     n_clusters_ : int
         Number of clusters found.
     cluster_sizes_ : array (n_clusters,)
@@ -404,7 +406,7 @@ class BasePipeline(
         return self._rows_of_ensemble
 
     def _names_of_rows(self) -> list[Any] | None:
-        return self._sample_names
+        return self.sample_names_
 
     def _n_clusters(self) -> Any:
         """The number given here, or that of the consensus estimator; "auto" if neither is given."""
@@ -572,7 +574,7 @@ def _split_weights(features: Features, sample_weight: Any) -> tuple[Features, np
     n = features.n_samples
     if sample_weight is None:
         return features, np.ones(n, bool)
-    weights = check_weights(sample_weight, n, zero=True)
+    weights = check_weights(in_order_of(features.sample_names, sample_weight), n, zero=True)
     if (counted := weights > 0).sum() < 2:
         raise InputError(
             f"sample_weight is zero for all but {counted.sum()} objects; at least two must count."

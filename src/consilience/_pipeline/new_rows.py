@@ -40,8 +40,8 @@ class PlacesRows:
     _keys: RowKeys | None
     _dtype: np.dtype
     _feature_names: list[str] | None
+    sample_names_: list[Any] | None
     _rows_of_ensemble: Any
-    _sample_names: list[Any] | None
     _library: str | None
     n_features_in_: int
 
@@ -226,7 +226,7 @@ def remember(
     """
     model._keys, model._dtype, model._feature_names = keys, features.X.dtype, features.feature_names
     model._rows_of_ensemble = rows_of_ensemble
-    model._sample_names, model._library = sample_names, library
+    model.sample_names_, model._library = sample_names, library
 
 
 def features_of(model: PlacesRows) -> list[str] | None:

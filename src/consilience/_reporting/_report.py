@@ -17,6 +17,7 @@ from .. import __version__
 from .._choosing import ChooseKResult
 from .._data.annotations import read_annotations
 from .._data.features import Features
+from .._data.frames import in_order_of
 from .._results.view import Fitted
 from ..errors import InputError, need
 from ..io import atomic_write, check_writable
@@ -188,6 +189,7 @@ def report(
                 f"sample_names has {len(sample_names)} entries for {count(main.n_samples, 'object')}."
             )
         main.names = list(sample_names)
+    X, labels_true = in_order_of(main.names, X), in_order_of(main.names, labels_true)
     if X is not None and _left_out(main, X):
         X = None
         remarks.append(

@@ -69,7 +69,7 @@ def compare(results: Any, labels_true: Any = None) -> Any:
         Models of this library, other fitted clusterers (with their ``labels_``), label vectors and Series. If
         two of them name their objects, they are matched by name.
     labels_true : array-like of shape (n_samples,), optional
-        The classes, in the order of the first result.
+        The classes, in the order of the first result. If both name their objects, they are matched by name.
 
     Returns
     -------
@@ -91,6 +91,8 @@ def compare(results: Any, labels_true: Any = None) -> Any:
 
     named = _named(results)
     labels = _matched(named)
+    if labels_true is not None:
+        labels_true = _in_order_of(next(iter(named.items())), labels_true)
     if labels_true is not None and len(labels_true) != len(next(iter(labels.values()))):
         raise InputError(
             f"labels_true has {len(labels_true)} classes for {len(next(iter(labels.values())))} objects; "
@@ -144,6 +146,19 @@ def _matched(named: dict[str, Any]) -> dict[str, np.ndarray]:
             )
         out[name] = codes
     return out
+
+
+def _in_order_of(first: tuple[str, Any], labels_true: Any) -> Any:
+    """The classes in the order of the first result, matched by name if both have names."""
+    from ..metrics import labels_and_names, positions
+
+    values, names = labels_and_names(labels_true, "labels_true")
+    where = positions(labels_and_names(first[1], first[0])[1], names, (first[0], "labels_true"))
+    if where is None:
+        return values
+    if (where < 0).any():
+        raise InputError(f"labels_true names other objects than {first[0]}; give the class of each.")
+    return np.asarray(values)[where]
 
 
 def _of_one(result: Any, labels: np.ndarray) -> dict[str, float]:

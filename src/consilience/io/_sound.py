@@ -56,7 +56,7 @@ _MADE_FOR_ALL = (
 )
 _MADE_BY_PIPELINES = (
     *("n_features_in_", "ensemble_", "method_", "plan_", "labels_", "confidence_", "_rows_of_ensemble"),
-    *("_keys", "_dtype", "_feature_names", "_sample_names", "_library"),
+    *("_keys", "_dtype", "_feature_names", "sample_names_", "_library"),
 )
 _PLAIN = (bool, int, float, str, np.generic, type(None))
 
@@ -170,7 +170,7 @@ def _pipeline(learned: Mapping[str, Any]) -> None:
     _of(learned, "_dtype", np.dtype)
     _of(learned, "plan_", Plan)
     _names(learned, "_feature_names", width)
-    _names(learned, "_sample_names", n)
+    _names(learned, "sample_names_", n)
     _library(learned)
     if "feature_names_in_" in learned:
         _fits(learned, "feature_names_in_", "OU", "d", {"d": width})
