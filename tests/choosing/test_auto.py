@@ -60,6 +60,14 @@ def test_a_file_keeps_the_study(fitted, tmp_path):
     assert (tmp_path / "twice").read_bytes() == (tmp_path / "model").read_bytes()
 
 
+def test_the_summary_says_how_the_number_was_chosen(fitted):
+    assert "number of clusters: chosen by a study, verdict strong" in fitted.summary()
+    model = copy(fitted)
+    model.study_ = copy(fitted.study_)
+    model.study_.alternatives = [2, 5]
+    assert "verdict strong; also plausible: 2 and 5" in model.summary()
+
+
 def test_a_loaded_model_reports_how_many_clusters(fitted, tmp_path):
     fitted.save(tmp_path / "model")
     pages = [cs.report(one).html for one in (fitted, cs.load(tmp_path / "model"))]

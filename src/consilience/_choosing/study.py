@@ -115,7 +115,7 @@ class ChooseKResult:
     n_clusters_tried : array (K,)
         The numbers of clusters that were compared.
     columns : dict of arrays (K,)
-        The columns of the table, by name; ``choosing.COLUMNS`` explains each. Columns that could not be
+        The columns of the table, by name; the page on choosing k explains each. Columns that could not be
         computed are left out.
     tests : list of Test
         Each with ``name, statistic, p, level, null, references, rejected``.

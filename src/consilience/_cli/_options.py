@@ -154,7 +154,8 @@ objects = grouped(
         type=click.FloatRange(0, min_open=True),
         default=None,
         metavar="SIZE",
-        help="Merge smaller clusters into those they are most often together with.",
+        help="Merge clusters that are smaller (or weigh less, if objects have weights) into those they are "
+        "most often together with.",
     ),
 )
 

@@ -113,11 +113,10 @@ class PlacesRows:
     def score_samples(self, X: Any) -> np.ndarray:
         """The share of base clusterings that have seen rows like each row, (n_rows,), in [0, 1].
 
-        A base clustering has seen the like if the row is no farther from the rows of fit than these are from
-        each other. The score is 1 for the rows of fit. Below one half, most base clusterings have not seen
-        the like, and :meth:`predict` extrapolates. The distance is that to the nearest center or row of fit,
-        or to the last of a row's landmarks, in the prepared features; it is compared with the largest such
-        distance of a row of fit (between rows: to the nearest other one).
+        A base clustering has seen the like if the row is no farther from its nearest row of fit (or center,
+        or landmark) than the most isolated row of fit is from its own, in the prepared features. The score is
+        1 for the rows of fit. Below one half, most base clusterings have not seen the like: treat the row as
+        new, since :meth:`predict` extrapolates. A row that is odd in one column only may still score high.
         """
         if is_lazy(X):
             return self._lazily(X, "score_samples")

@@ -116,9 +116,9 @@ def report(
     ----------
     model : fitted consensus method or pipeline, dict or list of them, or ChooseKResult
         The first of several models is reported, and the others are compared with it; a dict names them. For
-        labels from elsewhere, pass ``consilience._results.view.Fitted.from_ensemble(ensemble, labels)``. For
         a study, which :func:`choose_k` returns, its consensus with the chosen number of clusters is reported,
-        or the study alone if the answer is one cluster.
+        or the study alone if the answer is one cluster. For labels from elsewhere, ``consilience report
+        ensemble.csv labels.csv`` writes the page.
     X : array, sparse matrix or data frame (n_samples, n_features), optional
         The features, to draw the objects and to show what distinguishes the clusters. Without them, objects
         are drawn by the clusterings.

@@ -21,6 +21,8 @@ def summary(model: Any) -> str:
     method = getattr(model, "method_", model)
     check_is_fitted(method, "labels_")
     lines = [_headline(model, method), f"  sizes: {_sizes(model.cluster_sizes_)}"]
+    if (study := getattr(model, "study_", None)) is not None:
+        lines.append(f"  number of clusters: chosen by a study, verdict {study.verdict}{_others(study)}")
     if hasattr(method, "consensus_nmi_"):
         lines.append(
             f"  agreement with the base clusterings: mean NMI {method.consensus_nmi_:.2f} "
@@ -52,6 +54,11 @@ def _headline(model: Any, method: Any) -> str:
         f"{' with '.join(names)}: {_count(model.n_clusters_, 'cluster')}, "
         f"{_count(n_samples, 'object')}{source}"
     )
+
+
+def _others(study: Any) -> str:
+    """The other plausible numbers of clusters, if there are any."""
+    return f"; also plausible: {listed(study.alternatives)}" if study.alternatives else ""
 
 
 def _sizes(sizes: Any) -> str:

@@ -14,6 +14,8 @@ from .style import axes, color, plain
 
 #: Columns of a tracking plot: so many objects are drawn at most, evenly along their order.
 _MOST_TRACKED = 2_000
+#: Numbers of clusters that are each marked on the axis.
+_MOST_MARKED = 12
 #: Share of the references that lies within a band.
 WITHIN = 0.9
 
@@ -33,6 +35,14 @@ def as_study(study: Any) -> Any:
             "or a ConsensusClustering that was fitted with n_clusters='auto'."
         )
     return found
+
+
+def _mark(ax: Any, numbers: np.ndarray) -> None:
+    """Mark each number of clusters on the axis, or round ones if there are many."""
+    if len(numbers) <= _MOST_MARKED:
+        ax.set_xticks(numbers)
+    else:
+        ax.locator_params(axis="x", integer=True)
 
 
 class ChooseKDisplay:
@@ -127,7 +137,7 @@ class ChooseKDisplay:
             )
         name = "ARI above that of the references" if self.statistic == "gain" else "eigengap"
         ax.set(xlabel="number of clusters", ylabel=name, title=_title(self.n_clusters, self.verdict))
-        ax.set_xticks(self.n_clusters_tried)
+        _mark(ax, self.n_clusters_tried)
         ax.legend(frameon=False, fontsize="small")
         return _finished(self, ax)
 
@@ -250,7 +260,7 @@ class DeltaAreaDisplay:
         )
         ax.plot(self.n_clusters_tried, self.delta, marker="o", ms=4, color=color(0), label="this study")
         ax.set(xlabel="number of clusters", ylabel="relative change of the area", title="Delta area")
-        ax.set_xticks(self.n_clusters_tried)
+        _mark(ax, self.n_clusters_tried)
         ax.legend(frameon=False, fontsize="small")
         return _finished(self, ax)
 
