@@ -100,6 +100,9 @@ def test_a_list_of_label_vectors_is_questioned():
     asked = r"For clusterings write choose_k\(cs\.Ensemble\.from_clusterings\(X\)\)"
     with pytest.raises(InputError, match=asked):
         studied(vectors)
+    few = [rng.integers(0, 3, 150).tolist() for _ in range(3)]
+    with pytest.warns(GuessWarning, match="list of 3 vectors of 150 small whole numbers"):
+        fit(few)
     for features in (np.array(vectors), [list(vector) for vector in vectors], [v + 0.5 for v in vectors]):
         with warnings.catch_warnings():
             warnings.simplefilter("error", GuessWarning)

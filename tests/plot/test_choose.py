@@ -152,6 +152,26 @@ def test_a_study_draws_itself(what, name, study):
     plt.close("all")
 
 
+@pytest.mark.parametrize("name", DISPLAYS)
+def test_displays_take_a_model_that_chose_its_number(name):
+    X = three_groups(np.random.default_rng(0))
+    model = cs.ConsensusClustering(generator="kmeans", random_state=0).fit(X)
+    assert type(getattr(cs.plot, name).from_estimator(model)).__name__ == name
+    with pytest.raises(InputError):
+        getattr(cs.plot, name).from_estimator(cs.ConsensusClustering(3, generator="kmeans").fit(X))
+
+
+def test_the_table_of_a_study_is_its_frame(study):
+    assert study.to_frame().equals(study.table)
+
+
+def test_swapped_arguments_are_told(study, tmp_path):
+    with pytest.raises(InputError, match="save takes the object first, then the file: save.model, 'k'"):
+        cs.save("k", study)
+    with pytest.raises(InputError, match="path is ndarray, expected the name of a file"):
+        cs.report(study, None, np.zeros(3))
+
+
 def test_a_study_says_which_pictures_there_are(study):
     with pytest.raises(InputError, match="what='silhouette'.*'evidence', 'cdf'"):
         study.plot("silhouette")

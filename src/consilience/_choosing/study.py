@@ -235,6 +235,10 @@ class ChooseKResult:
         library = need(self._backend or "pandas", self._backend or "pandas", "ChooseKResult.table")
         return nw.from_dict(dict(self.columns), backend=library).to_native()
 
+    def to_frame(self) -> Any:
+        """Return :attr:`table`, a data frame with one row for each k."""
+        return self.table
+
     def to_dict(self) -> dict[str, Any]:
         """The answer and its evidence as plain data, for JSON."""
         return {

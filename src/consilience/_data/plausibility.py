@@ -259,6 +259,8 @@ def _counted(number: int, what: str) -> str:
 
 # Features that look like labels ----------------------------------------------------------------------------
 
+#: Rows of a list of lists with this many times more columns look like label vectors.
+_WIDE = 10
 #: Columns that are compared with each other, at most.
 _COMPARED = 50
 #: Mean absolute correlation of columns of zeros and ones from which they look like clusterings in two.
@@ -326,11 +328,12 @@ def _question_numbering(features: Features) -> None:
 def _is_list_of_clusterings(given: Any, X: Any) -> bool:
     """Whether a list of vectors, such as arrays, could be one of long label vectors.
 
-    Rows that are written as lists are objects.
+    Rows that are written as lists are objects, unless they would have very many columns.
     """
-    if not isinstance(given, list) or any(isinstance(one, (list, tuple)) for one in given):
+    if not isinstance(given, list):
         return False
-    return X.shape[0] < X.shape[1] and looks_like_labels(X.T)
+    written_out = any(isinstance(one, (list, tuple)) for one in given)
+    return X.shape[0] * (_WIDE if written_out else 1) < X.shape[1] and looks_like_labels(X.T)
 
 
 def looks_like_labels(X: Any) -> bool:

@@ -96,8 +96,8 @@ class Report:
 def report(
     model: Any,
     X: Any = None,
-    *,
     path: str | os.PathLike[str] | None = None,
+    *,
     labels_true: Any = None,
     annotations: Any = None,
     title: str | None = None,
@@ -164,6 +164,11 @@ def report(
     """
     jinja2 = need("jinja2", "report", "A report")
     if path is not None:
+        if not isinstance(path, (str, os.PathLike)):
+            raise InputError(
+                f"path is {type(path).__name__}, expected the name of a file: report(model, X, 'page.html') "
+                "or model.report('page.html', X)."
+            )
         check_writable(path, formats=False)
     remarks = list(warnings)
     if feature_names is not None:

@@ -64,6 +64,8 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     from sklearn.utils.validation import check_is_fitted
 
     name = type(obj).__name__
+    if isinstance(obj, (str, os.PathLike)) and _is_whole(path):
+        raise InputError(f"save takes the object first, then the file: save(model, {os.fspath(obj)!r}).")
     if not _is_whole(obj):
         raise InputError(
             f"{name} is not an estimator of consilience that can be saved, nor an ensemble or a study; pass "

@@ -45,7 +45,20 @@ def _mark(ax: Any, numbers: np.ndarray) -> None:
         ax.locator_params(axis="x", integer=True)
 
 
-class ChooseKDisplay:
+class OfStudy:
+    """What the displays of a study share."""
+
+    @classmethod
+    def from_study(cls, study: Any) -> Any:
+        raise NotImplementedError
+
+    @classmethod
+    def from_estimator(cls, model: Any) -> Any:
+        """Make the display of the study of a fitted model, which chose its number of clusters."""
+        return cls.from_study(model)
+
+
+class ChooseKDisplay(OfStudy):
     """Stability of clusterings above that of data without clusters, for every k.
 
     Attributes
@@ -142,7 +155,7 @@ class ChooseKDisplay:
         return _finished(self, ax)
 
 
-class CDFDisplay:
+class CDFDisplay(OfStudy):
     """Distribution of co-association over pairs of objects, for every k.
 
     The curve is flat in the middle where hardly any pair is ambiguous.
@@ -213,7 +226,7 @@ class CDFDisplay:
         return _finished(self, ax)
 
 
-class DeltaAreaDisplay:
+class DeltaAreaDisplay(OfStudy):
     """Relative change of the area under the CDF, as ConsensusClusterPlus draws it.
 
     The area is 1 - mean co-association. It depends on the sizes of the base clusters and hardly on their
@@ -265,7 +278,7 @@ class DeltaAreaDisplay:
         return _finished(self, ax)
 
 
-class TrackingDisplay:
+class TrackingDisplay(OfStudy):
     """Cluster of every object as k rises, in matching colors.
 
     A cluster is matched with the cluster of the previous k from which it has most of its objects.
@@ -339,7 +352,7 @@ class TrackingDisplay:
         return self
 
 
-class SpectrumDisplay:
+class SpectrumDisplay(OfStudy):
     """Eigenvalues of the normalized co-association: k clusters give k values near 1, then a gap.
 
     Attributes
