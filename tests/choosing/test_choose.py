@@ -381,6 +381,11 @@ def test_too_few_objects_to_choose():
         cs.choose_k([[0.0], [1], [1], [1], [1], [1], [1], [1], [1]])
 
 
+def test_equal_objects_are_told():
+    with pytest.raises(InputError, match="All objects have the same labels in every clustering"):
+        cs.choose_k(cs.Ensemble(np.zeros((12, 3), int)))
+
+
 def test_more_clusters_than_ten_are_found_by_default():
     X, _ = make_blobs(160, 20, centers=16, random_state=0)
     study = cs.choose_k(X, n_clusterings=8, n_references=9, alpha=0.2, random_state=0)

@@ -46,7 +46,7 @@ from .material import (
     take_ensemble,
     take_features,
 )
-from .range import FIRST, MOST, is_open, largest, look_at, numbers_to, proposals, range_for, wider
+from .range import FIRST, MOST, is_open, largest, look_at, numbers_to, proposals, range_for, wider, widest
 from .references import name_of, run_references
 from .runs import make_generator
 from .study import ChooseKResult
@@ -232,9 +232,12 @@ def _widening(
 ) -> ChooseKResult:
     """The study of as many numbers of clusters as the data call for."""
     if given is not None:
-        n = distinct = given.distinct(n_jobs=settings.n_jobs).n_samples
-        most = largest(n, distinct + 1, 2.0)
-        look = given
+        n = given.distinct(n_jobs=settings.n_jobs).n_samples
+        most, look = min(widest(n), n), given
+        if most < 2:
+            raise InputError(
+                "All objects have the same labels in every clustering: there is nothing to divide."
+            )
     else:
         assert objects is not None
         n = objects.features.n_samples

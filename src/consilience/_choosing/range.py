@@ -31,10 +31,14 @@ _NEAR_END = 0.8
 _STEP = 1.12
 
 
+def widest(n: int) -> int:
+    """The largest number of clusters that is looked for among n objects, if they can be so many."""
+    return max(FIRST, min(n // 5, 4 * isqrt(n), MOST))
+
+
 def largest(n: int, distinct: int, sample_fraction: float) -> int:
-    """The largest number of clusters that is looked for among n objects; raises if there are too few."""
-    wide = max(FIRST, min(n // 5, 4 * isqrt(n), MOST))
-    most = min(wide, round(sample_fraction * n) - 1, distinct - 1)
+    """The same for runs on subsamples of features; raises if there are too few objects."""
+    most = min(widest(n), round(sample_fraction * n) - 1, distinct - 1)
     if most < 2:
         raise InputError(
             f"n_clusters='auto' cannot choose for {n} objects, {distinct} of them distinct: there are too "

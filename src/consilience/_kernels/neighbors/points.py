@@ -80,6 +80,8 @@ def nearest_points(
 
 def _nearest_of_few(Z: Any, points: Any, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
     """:func:`nearest_points` of dense rows and few dense points."""
+    if Z.shape[1] != points.shape[1] or not len(points):  # the compiled loop reads as far as the points do
+        raise ValueError(f"rows of {Z.shape[1]} numbers, and {len(points)} points of {points.shape[1]}")
     Z = np.ascontiguousarray(Z, None if Z.dtype in (np.float32, np.float64) else np.float64)
     by_columns = np.ascontiguousarray(np.asarray(points, np.float64).T)
     index, squares = np.empty(len(Z), np.int64), np.empty(len(Z))
