@@ -183,12 +183,9 @@ def command(
     if features is not None and not from_ensemble:
         raise InputError("--features goes with --from-ensemble; otherwise FILE itself holds the features.")
     if scheduler is not None:
-        refused = {
-            "--from-ensemble": from_ensemble,
-            "--save-labels": save_labels,
-            "--save-report": save_report,
-        }
-        refuse_beside({**refused, "--transpose": reading.transpose, "--key": reading.key})
+        refused = {"--from-ensemble": from_ensemble, "--save-labels": save_labels}
+        refused |= {"--save-report": save_report, "--transpose": reading.transpose}
+        refuse_beside({**refused, "--key": reading.key})
     else:
         check_inputs(file, features)
 
@@ -219,15 +216,9 @@ def command(
     if save_labels is not None:
         _write_answer(session, save_labels, study, data.sample_names)
     if save_report is not None:
-        write_report(
-            session,
-            save_report,
-            study,
-            None if X is None else X.X,
-            source=file,
-            names=data.sample_names,
-            seconds=time.perf_counter() - start,
-        )
+        seconds, shown = time.perf_counter() - start, None if X is None else X.X
+        names = data.sample_names
+        write_report(session, save_report, study, shown, source=file, names=names, seconds=seconds)
     if as_json:
         session.print_json({"command": "choose-k", **study.to_dict(), "output": output})
     elif output != "-" and save_labels != "-":

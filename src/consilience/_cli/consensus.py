@@ -88,14 +88,9 @@ def command(
       cat ensemble.csv | consilience consensus - -k 3 > labels.csv
     """
     start = time.perf_counter()
-    if scheduler is not None:
-        refused = {"-k auto": n_clusters == AUTO, "--drop-unseen": drop_unseen, **objects.in_files}
-        refused |= {"--save-report": results.save_report, "--transpose": reading.transpose}
-        check_lazy(results.output, {**refused, "--key": reading.key})
-    else:
-        check_output(results.output, labels, as_json=as_json)
-    check_model_output(results.save_model, labels, results.output, results.save_report or results.output)
-    check_report(results.save_report, labels, results.output)
+    refused = {"-k auto": n_clusters == AUTO, "--drop-unseen": drop_unseen, **objects.in_files}
+    refused |= {"--transpose": reading.transpose, "--key": reading.key}
+    _check_outputs(labels, results, None if scheduler is None else refused, as_json=as_json)
     check_method(method, method_param)
     if scheduler is None:
         check_inputs(labels, *objects.in_files.values())
@@ -144,6 +139,20 @@ def command(
         write_result(session, results, model, names, as_json=as_json, facts=facts)
         seconds = time.perf_counter() - start
         write_report(session, results.save_report, model, None, source=labels, names=names, seconds=seconds)
+
+
+def _check_outputs(labels: str, results: Results, refused: dict[str, Any] | None, *, as_json: bool) -> None:
+    """Refuse before the work what could not be written after it.
+
+    ``refused`` holds what --dask does not take; None without it.
+    """
+    output, save_report = results.output, results.save_report
+    if refused is not None:
+        check_lazy(output, {"--save-report": save_report, **refused})
+    else:
+        check_output(output, labels, as_json=as_json)
+    check_model_output(results.save_model, labels, output, save_report or output)
+    check_report(save_report, labels, output)
 
 
 def _chosen(session: Session, ensemble: Any, running: Running) -> int:
