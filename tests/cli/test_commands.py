@@ -368,6 +368,12 @@ def test_files_about_objects_are_checked(folder, run, option, text, message):
     assert message in said.stderr
 
 
+def test_generate_says_why_it_needs_a_name(folder, run):
+    said = run("generate", "features.csv", "-g", "auto")
+    assert said.exit_code == 2
+    assert "consilience cluster FILE -k K --save-ensemble" in said.stderr
+
+
 def test_consensus_chooses_the_number_of_clusters(folder, run):
     said = run("consensus", "ensemble.csv", "-k", "auto", "--json")
     assert said.exit_code == 0, said.stderr

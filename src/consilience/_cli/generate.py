@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from .._base.names import AUTO
 from ..errors import InputError
 from ._files import check_inputs, check_output, source
 from ._listing import check_generator
@@ -67,6 +68,11 @@ def command(
     """
     check_output(output, features, as_json=as_json, json_instead=False)
     reserved = {} if n_clusters is None else {"n_clusters": "the option -k"}
+    if generator.strip().lower() == AUTO:
+        raise InputError(
+            "generate needs the name of a generator. The automatic choice depends on the number of clusters "
+            "of the result: use 'consilience cluster FILE -k K --save-ensemble ensemble.npz'."
+        )
     check_generator(generator, generator_param, more=reserved, preprocess=preprocess)
     check_inputs(features)
 
